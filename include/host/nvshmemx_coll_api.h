@@ -1,0 +1,9 @@
+/*
+ * nvshmemx_coll_api.h - a name that programs for NVSHMEM include; all of it is in nvshmemx.h.
+ */
+#ifndef NVS_HOST_NVSHMEMX_COLL_API_H
+#define NVS_HOST_NVSHMEMX_COLL_API_H
+
+#include "nvshmemx.h"
+
+#endif

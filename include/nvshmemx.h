@@ -1,0 +1,62 @@
+/*
+ * nvshmemx.h - NVSHMEM's extensions for host code, and the error query of nvs.
+ */
+#ifndef NVS_NVSHMEMX_H
+#define NVS_NVSHMEMX_H
+
+#include "nvshmem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The oldest error of this PE that was not asked for yet, as a status: 0, or a negative NVS_ERR_*
+ * of nvs.h. Forgets it. Any thread, any time. */
+NVS_API int nvshmemx_error_check(void);
+
+/* ---- initialisation with attributes ---------------------------------------------------------- */
+
+/* flags: 0, or one of NVSHMEMX_INIT_WITH_UNIQUEID, _MPI_COMM and _SHMEM. Only the members that the
+ * flag needs are read, so that attributes need not be initialised. The PEs are those that nvsrun
+ * started; rank and size in the attributes must agree. Returns 0 or a status. */
+NVS_API int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes);
+NVS_API int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes);
+NVS_API void nvshmemx_hostlib_finalize(void);
+/* One of NVSHMEM_STATUS_*. Any time. */
+NVS_API int nvshmemx_init_status(void);
+/* Needs no initialisation; one PE calls it and hands the result to the others. */
+NVS_API int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid);
+/* Fill in the attributes for nvshmemx_init_attr. uniqueid must live until then. */
+NVS_API int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks,
+                                            const nvshmemx_uniqueid_t *uniqueid,
+                                            nvshmemx_init_attr_t *attr);
+NVS_API int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *attr);
+NVS_API void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch);
+
+/* ---- teams, signals, memory ------------------------------------------------------------------ */
+
+/* One PE asks for a number and hands it to the others of a new team. */
+NVS_API int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid);
+/* Makes a team of the npes PEs that call it with the same config->uniqueid; this PE is number
+ * pe_idx_in_team of it. config_mask must have NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID. */
+NVS_API int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config,
+                               long config_mask, int npes, int pe_idx_in_team);
+
+NVS_API void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
+
+/* Multicast addresses are of device memory: NULL. */
+NVS_API void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
+
+/* Ordinary host memory needs no registration; the arguments are checked. */
+NVS_API int nvshmemx_buffer_register(void *addr, size_t length);
+NVS_API int nvshmemx_buffer_unregister(void *addr);
+NVS_API void nvshmemx_buffer_unregister_all(void);
+/* Memory of the caller as symmetric memory: not available, NULL and NVS_ERR_UNSUPPORTED. */
+NVS_API void *nvshmemx_buffer_register_symmetric(void *buf, size_t size, int flags);
+NVS_API int nvshmemx_buffer_unregister_symmetric(void *ptr, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,210 @@
+/*
+ * nvs.c - the functions of nvs.h: whole checks, then the core. Nothing here prints or exits; every
+ * failure is a status with a sentence.
+ */
+#include <stdio.h>
+
+#include "api/skin_coll.h"
+#include "nvs.h"
+
+/* ---- start, end, memory ---------------------------------------------------------------------- */
+
+int nvs_init(void)
+{
+    int provided;
+    return nvsi_init(3, &provided); /* THREAD_MULTIPLE: nvs.h lets any thread call */
+}
+
+int nvs_finalize(void)
+{
+    return nvsi_finalize();
+}
+
+int nvs_my_pe(void)
+{
+    return NVSI_LIKELY(nvsi.npes > 0) ? nvsi.me : nvsi_ready("nvs_my_pe");
+}
+
+int nvs_n_pes(void)
+{
+    return NVSI_LIKELY(nvsi.npes > 0) ? nvsi.npes : nvsi_ready("nvs_n_pes");
+}
+
+void *nvs_malloc(size_t size)
+{
+    void *ptr = NULL;
+    if (nvsi_ready("nvs_malloc") ||
+        nvsi_heap_malloc("nvs_malloc", size, NVSI_MALLOC_ALIGN, 0, &ptr))
+        return NULL;
+    return ptr;
+}
+
+int nvs_free(void *ptr)
+{
+    int status = nvsi_ready("nvs_free");
+    if (status || !ptr)
+        return status;
+    return nvsi_heap_free("nvs_free", ptr, false);
+}
+
+/* ---- what the collectives check -------------------------------------------------------------- */
+
+/* The smallest struct nvs_call that ever existed. */
+#define MIN_CALL_SIZE sizeof(struct nvs_call)
+
+/* The name for error sentences: that of the function, with the call's label if it has one. */
+static const char *label(const char *fn, const struct nvs_call *call)
+{
+    static _Thread_local char labelled[128];
+    if (!call || call->size < MIN_CALL_SIZE || !call->label)
+        return fn;
+    snprintf(labelled, sizeof labelled, "%s [%s]", fn, call->label);
+    return labelled;
+}
+
+static int check_call(const char *fn, const struct nvs_call *call)
+{
+    if (!call || (call->size >= MIN_CALL_SIZE && call->size <= sizeof *call))
+        return 0;
+    return nvsi_error(
+        NVS_ERR_INVALID,
+        "%s: call->size is %zu: this library knows %zu bytes; make it with NVS_CALL()", fn,
+        call->size, sizeof *call);
+}
+
+static int check_dtype(const char *fn, enum nvs_dtype dtype)
+{
+    if ((int)dtype >= NVS_INT8 && (int)dtype <= NVS_BFLOAT16)
+        return 0;
+    return nvsi_error(NVS_ERR_INVALID, "%s: data type %d does not exist: allowed are 0 to %d", fn,
+                      (int)dtype, NVS_BFLOAT16);
+}
+
+static int check_op(const char *fn, enum nvs_dtype dtype, enum nvs_op op)
+{
+    if ((int)op < NVS_SUM || (int)op > NVS_AVG)
+        return nvsi_error(NVS_ERR_INVALID, "%s: operator %d does not exist: allowed are 0 to %d",
+                          fn, (int)op, NVS_AVG);
+    if (!nvsi_op_defined((int)dtype, (int)op))
+        return nvsi_error(NVS_ERR_INVALID, "%s: %s of %s is not defined", fn, nvsi_op_name((int)op),
+                          nvsi_dtype_name((int)dtype));
+    return 0;
+}
+
+/* Everything but the addresses; *team and *args are complete on success. args->fn is the name to
+ * use. */
+static int prepare(nvs_team_t handle, const struct nvs_call *call, struct nvsi_coll_args *args,
+                   struct nvsi_team **team)
+{
+    args->fn = label(args->fn, call);
+    int status = nvsi_skin_team(args->fn, handle, team);
+    if (!status)
+        status = check_call(args->fn, call);
+    if (!status)
+        status = check_dtype(args->fn, (enum nvs_dtype)args->dtype);
+    if (!status)
+        status = check_op(args->fn, (enum nvs_dtype)args->dtype, (enum nvs_op)args->op);
+    if (!status)
+        args->elem_bytes = nvsi_dtype_size(args->dtype);
+    return status;
+}
+
+/* dst == src is in place. So are NCCL's forms: this PE's block of the larger buffer is the smaller
+ * one. */
+static bool in_place(const struct nvsi_team *team, const char *dst, size_t dst_bytes,
+                     const char *src, size_t src_bytes)
+{
+    size_t block = dst_bytes < src_bytes ? dst_bytes : src_bytes;
+    size_t mine = (size_t)team->team_pe * block;
+    if (dst == src)
+        return true;
+    return dst_bytes > src_bytes ? src == dst + mine : src_bytes > dst_bytes && dst == src + mine;
+}
+
+/* dst_blocks and src_blocks blocks of nelems elements: there, and apart or in place. */
+static int check_addresses(const struct nvsi_team *team, const struct nvsi_coll_args *args,
+                           size_t dst_blocks, size_t src_blocks)
+{
+    int status = nvsi_skin_check_args(args, dst_blocks, src_blocks);
+    if (status)
+        return status;
+    size_t block = args->nelems * args->elem_bytes;
+    size_t dst_bytes = dst_blocks * block, src_bytes = src_blocks * block;
+    const char *dst = args->dst, *src = args->src;
+    bool overlap =
+        (uintptr_t)dst < (uintptr_t)src + src_bytes && (uintptr_t)src < (uintptr_t)dst + dst_bytes;
+    if (!overlap || !dst_bytes || !src_bytes || in_place(team, dst, dst_bytes, src, src_bytes))
+        return 0;
+    return nvsi_error(NVS_ERR_INVALID,
+                      "%s: dst %p (%zu bytes) and src %p (%zu bytes) overlap but are not the same",
+                      args->fn, args->dst, dst_bytes, args->src, src_bytes);
+}
+
+#define ARGS(name)                                                                                 \
+    {                                                                                              \
+        .fn = name, .dst = dst, .src = src, .nelems = nelems, .dst_stride = 1, .src_stride = 1,    \
+        .dtype = (int)dtype                                                                        \
+    }
+
+/* ---- collectives ----------------------------------------------------------------------------- */
+
+int nvs_all_reduce(nvs_team_t handle, void *dst, const void *src, size_t nelems,
+                   enum nvs_dtype dtype, enum nvs_op op, const struct nvs_call *call)
+{
+    struct nvsi_coll_args args = ARGS("nvs_all_reduce");
+    struct nvsi_team *team;
+    args.op = (int)op;
+    int status = prepare(handle, call, &args, &team);
+    if (!status)
+        status = check_addresses(team, &args, 1, 1);
+    return status ? status : nvsi_all_reduce(team, &args);
+}
+
+int nvs_broadcast(nvs_team_t handle, void *dst, const void *src, size_t nelems,
+                  enum nvs_dtype dtype, int root, const struct nvs_call *call)
+{
+    struct nvsi_coll_args args = ARGS("nvs_broadcast");
+    struct nvsi_team *team;
+    args.root = root;
+    int status = prepare(handle, call, &args, &team);
+    if (!status && (root < 0 || root >= team->npes))
+        status = nvsi_error(NVS_ERR_INVALID, "%s: root %d is not in the team: allowed are 0 to %d",
+                            args.fn, root, team->npes - 1);
+    if (!status)
+        status = check_addresses(team, &args, 1, root == team->team_pe);
+    return status ? status : nvsi_broadcast(team, &args);
+}
+
+int nvs_all_gather(nvs_team_t handle, void *dst, const void *src, size_t nelems,
+                   enum nvs_dtype dtype, const struct nvs_call *call)
+{
+    struct nvsi_coll_args args = ARGS("nvs_all_gather");
+    struct nvsi_team *team;
+    int status = prepare(handle, call, &args, &team);
+    if (!status)
+        status = check_addresses(team, &args, (size_t)team->npes, 1);
+    return status ? status : nvsi_all_gather(team, &args);
+}
+
+int nvs_reduce_scatter(nvs_team_t handle, void *dst, const void *src, size_t nelems,
+                       enum nvs_dtype dtype, enum nvs_op op, const struct nvs_call *call)
+{
+    struct nvsi_coll_args args = ARGS("nvs_reduce_scatter");
+    struct nvsi_team *team;
+    args.op = (int)op;
+    int status = prepare(handle, call, &args, &team);
+    if (!status)
+        status = check_addresses(team, &args, 1, (size_t)team->npes);
+    return status ? status : nvsi_reduce_scatter(team, &args);
+}
+
+int nvs_all_to_all(nvs_team_t handle, void *dst, const void *src, size_t nelems,
+                   enum nvs_dtype dtype, const struct nvs_call *call)
+{
+    struct nvsi_coll_args args = ARGS("nvs_all_to_all");
+    struct nvsi_team *team;
+    int status = prepare(handle, call, &args, &team);
+    if (!status)
+        status = check_addresses(team, &args, (size_t)team->npes, (size_t)team->npes);
+    return status ? status : nvsi_all_to_all(team, &args);
+}

@@ -1,0 +1,141 @@
+/*
+ * nvshmem_setup.c - start, end, queries and memory of NVSHMEM.
+ */
+#include "api/skin_job.h"
+#include "nvshmemx.h"
+
+void nvshmem_init(void)
+{
+    nvsi_check(nvsi_skin_init("nvshmem_init", NVSHMEM_THREAD_SINGLE, NULL));
+}
+
+int nvshmem_init_thread(int requested, int *provided)
+{
+    return nvsi_skin_init("nvshmem_init_thread", requested, provided);
+}
+
+void nvshmem_query_thread(int *provided)
+{
+    nvsi_skin_query_thread("nvshmem_query_thread", provided);
+}
+
+void nvshmem_finalize(void)
+{
+    nvsi_check(nvsi_finalize());
+}
+
+void nvshmem_global_exit(int status)
+{
+    nvsi_end_job(status);
+}
+
+int nvshmemx_error_check(void)
+{
+    return nvsi_error_take();
+}
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+int nvshmem_my_pe(void)
+{
+    return nvsi_skin_my_pe("nvshmem_my_pe");
+}
+
+int nvshmem_n_pes(void)
+{
+    return nvsi_skin_n_pes("nvshmem_n_pes");
+}
+
+void *nvshmem_ptr(const void *dest, int pe)
+{
+    return nvsi_map(dest, 1, pe);
+}
+
+void nvshmem_info_get_version(int *major, int *minor)
+{
+    *major = NVSHMEM_MAJOR_VERSION;
+    *minor = NVSHMEM_MINOR_VERSION;
+}
+
+void nvshmem_info_get_name(char *name)
+{
+    memcpy(name, NVSHMEM_VENDOR_STRING, sizeof NVSHMEM_VENDOR_STRING);
+}
+
+void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch)
+{
+    *major = NVSHMEM_VENDOR_MAJOR_VERSION;
+    *minor = NVSHMEM_VENDOR_MINOR_VERSION;
+    *patch = NVSHMEM_VENDOR_PATCH_VERSION;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+void *nvshmem_malloc(size_t size)
+{
+    return nvsi_skin_malloc("nvshmem_malloc", size);
+}
+
+void *nvshmem_calloc(size_t count, size_t size)
+{
+    return nvsi_skin_calloc("nvshmem_calloc", count, size);
+}
+
+void *nvshmem_align(size_t alignment, size_t size)
+{
+    return nvsi_skin_align("nvshmem_align", alignment, size);
+}
+
+void nvshmem_free(void *ptr)
+{
+    nvsi_skin_free("nvshmem_free", ptr, false);
+}
+
+/* ---- memory of the caller -------------------------------------------------------------------- */
+
+/* Any host memory can be the local side of a put or get: there is nothing to register. */
+int nvshmemx_buffer_register(void *addr, size_t length)
+{
+    if (addr && length)
+        return nvsi_ready("nvshmemx_buffer_register");
+    return nvsi_error(NVS_ERR_INVALID,
+                      "nvshmemx_buffer_register: address %p, length %zu: neither may be 0", addr,
+                      length);
+}
+
+int nvshmemx_buffer_unregister(void *addr)
+{
+    if (addr)
+        return nvsi_ready("nvshmemx_buffer_unregister");
+    return nvsi_error(NVS_ERR_INVALID, "nvshmemx_buffer_unregister: address is NULL");
+}
+
+void nvshmemx_buffer_unregister_all(void)
+{
+    nvsi_check(nvsi_ready("nvshmemx_buffer_unregister_all"));
+}
+
+static int no_foreign_memory(const char *fn)
+{
+    return nvsi_error(NVS_ERR_UNSUPPORTED,
+                      "%s: memory of the caller cannot become symmetric: use nvshmem_malloc", fn);
+}
+
+void *nvshmemx_buffer_register_symmetric(void *buf, size_t size, int flags)
+{
+    (void)buf, (void)size, (void)flags;
+    no_foreign_memory("nvshmemx_buffer_register_symmetric");
+    return NULL;
+}
+
+int nvshmemx_buffer_unregister_symmetric(void *ptr, size_t size)
+{
+    (void)ptr, (void)size;
+    return no_foreign_memory("nvshmemx_buffer_unregister_symmetric");
+}
+
+void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr)
+{
+    (void)team, (void)ptr;
+    return NULL;
+}

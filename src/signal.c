@@ -1,0 +1,73 @@
+/*
+ * signal.c - put-with-signal: data first, then one atomic update of a 64-bit word.
+ *
+ * Order on mapped memory: the copy's stores come before the signal's store in program order; the
+ * signal is stored with release (or by a locked add), so whoever sees it sees the data. memcpy ends
+ * with a store fence where it stores around the caches.
+ */
+#include "fast.h"
+#include "transport/transport.h"
+#include "wait.h"
+
+static int check_op(const char *fn, int op)
+{
+    if (op == NVSI_SIGNAL_SET || op == NVSI_SIGNAL_ADD)
+        return 0;
+    return nvsi_error(NVS_ERR_INVALID,
+                      "%s: signal operation %d does not exist: allowed are SIGNAL_SET (%d) and "
+                      "SIGNAL_ADD (%d)",
+                      fn, op, NVSI_SIGNAL_SET, NVSI_SIGNAL_ADD);
+}
+
+static int locate_signal(struct nvsi_ctx *ctx, const char *fn, const uint64_t *sig, int op, int pe,
+                         struct nvsi_remote *at)
+{
+    int status = check_op(fn, op);
+    if (!status)
+        status = nvsi_locate(fn, sig, 1, sizeof *sig, nvsi_ctx_pe(ctx, pe), at);
+    if (!status && (uintptr_t)sig % sizeof *sig)
+        status = nvsi_error(NVS_ERR_INVALID, "%s: signal address %p is not aligned to 8 bytes", fn,
+                            (const void *)sig);
+    return status;
+}
+
+static void update(uint64_t *word, uint64_t value, int op)
+{
+    if (op == NVSI_SIGNAL_SET)
+        __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_add(word, value, __ATOMIC_SEQ_CST);
+}
+
+int nvsi_put_signal(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src, size_t nelems,
+                    size_t elem_bytes, uint64_t *sig, uint64_t value, int op, int pe)
+{
+    struct nvsi_remote at, sig_at;
+    int status = nvsi_locate(fn, dst, nelems, elem_bytes, nvsi_ctx_pe(ctx, pe), &at);
+    if (!status)
+        status = locate_signal(ctx, fn, sig, op, pe, &sig_at);
+    if (status)
+        return status;
+    struct nvsi_peer *peer = &nvsi.peers[at.pe];
+    if (!peer->seg[sig_at.seg] || !peer->seg[at.seg])
+        return peer->ops->put_signal(ctx, &at, src, nelems * elem_bytes, &sig_at, value, op);
+    nvsi_copy(peer->seg[at.seg] + at.offset, src, nelems * elem_bytes, NVSI_AT_PUT_SIGNAL, at.pe);
+    update((uint64_t *)(peer->seg[sig_at.seg] + sig_at.offset), value, op);
+    nvsi_wake(at.pe);
+    return 0;
+}
+
+int nvsi_signal(struct nvsi_ctx *ctx, const char *fn, uint64_t *sig, uint64_t value, int op, int pe)
+{
+    struct nvsi_remote at;
+    int status = locate_signal(ctx, fn, sig, op, pe, &at);
+    if (status)
+        return status;
+    struct nvsi_peer *peer = &nvsi.peers[at.pe];
+    if (!peer->seg[at.seg])
+        return peer->ops->amo(ctx, &at, op == NVSI_SIGNAL_SET ? NVSI_AMO_SET : NVSI_AMO_ADD,
+                              sizeof *sig, value, 0, NULL);
+    update((uint64_t *)(peer->seg[at.seg] + at.offset), value, op);
+    nvsi_wake(at.pe);
+    return 0;
+}
