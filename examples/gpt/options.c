@@ -1,0 +1,165 @@
+/*
+ * options.c - the command line: one table gives names, types, limits and the help.
+ */
+#include "options.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum kind { KIND_INT, KIND_LONG, KIND_REAL, KIND_STRING, KIND_TEXT };
+
+struct option {
+    const char *name, *value, *help;
+    enum kind kind;
+    size_t offset; /* of the field in struct options */
+    double min, max;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct option table[] = {
+    {"--text", "PATH", "train on this file, or the files of this folder; may be repeated",
+     KIND_TEXT, FIELD(texts), 0, 0},
+    {"--seconds", "S", "stop after this time (45, unless --steps is given)", KIND_REAL,
+     FIELD(seconds), 0.01, 1e6},
+    {"--steps", "N", "stop after this many steps", KIND_LONG, FIELD(steps), 1, 1e9},
+    {"--batch", "N", "sequences of the global batch, shared out to the PEs (16)", KIND_LONG,
+     FIELD(batch), 1, 1e5},
+    {"--layers", "N", "layers of the model (4)", KIND_INT, FIELD(model.layers), 1, 64},
+    {"--width", "N", "numbers for each position; a multiple of --heads (128)", KIND_INT,
+     FIELD(model.width), 8, 2048},
+    {"--heads", "N", "attention heads (4)", KIND_INT, FIELD(model.heads), 1, 64},
+    {"--context", "N", "bytes of a sequence (64)", KIND_INT, FIELD(model.context), 2, 2048},
+    {"--lr", "X", "highest learning rate (0.003)", KIND_REAL, FIELD(lr), 1e-8, 1},
+    {"--seed", "N", "chooses initial parameters, batches and the sample (1)", KIND_LONG,
+     FIELD(seed), 0, 1e15},
+    {"--sample", "N", "bytes of text to generate at the end (400)", KIND_LONG, FIELD(sample), 0,
+     1e6},
+    {"--svg", "FILE", "where to draw the loss curve (gpt-loss.svg)", KIND_STRING, FIELD(svg), 0, 0},
+};
+
+enum { NOPTIONS = sizeof(table) / sizeof(table[0]) };
+
+struct message {
+    char *text;
+    size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static enum options_result refuse(struct message error,
+                                                                        const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.text, error.size, format, args);
+    va_end(args);
+    return OPTIONS_ERROR;
+}
+
+static enum options_result whole_parse(const struct option *option, const char *value, void *field,
+                                       struct message error)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(value, &end, 10);
+    if (errno || end == value || *end || (double)number < option->min ||
+        (double)number > option->max)
+        return refuse(error, "%s '%s': a whole number from %.0f to %.0f is allowed", option->name,
+                      value, option->min, option->max);
+    if (option->kind == KIND_INT)
+        *(int *)field = (int)number;
+    else
+        *(long *)field = number;
+    return OPTIONS_RUN;
+}
+
+static enum options_result real_parse(const struct option *option, const char *value, void *field,
+                                      struct message error)
+{
+    char *end;
+    double number = strtod(value, &end);
+    if (end == value || *end || !(number >= option->min && number <= option->max))
+        return refuse(error, "%s '%s': a number from %g to %g is allowed", option->name, value,
+                      option->min, option->max);
+    *(double *)field = number;
+    return OPTIONS_RUN;
+}
+
+static enum options_result value_parse(const struct option *option, const char *value,
+                                       struct options *o, struct message error)
+{
+    void *field = (char *)o + option->offset;
+    if (option->kind == KIND_INT || option->kind == KIND_LONG)
+        return whole_parse(option, value, field, error);
+    if (option->kind == KIND_REAL)
+        return real_parse(option, value, field, error);
+    if (!*value)
+        return refuse(error, "%s '': the name of a file is allowed", option->name);
+    if (option->kind == KIND_STRING) {
+        *(const char **)field = value;
+        return OPTIONS_RUN;
+    }
+    if (o->ntexts == OPTIONS_MAX_TEXTS)
+        return refuse(error, "%s '%s': at most %d times is allowed", option->name, value,
+                      OPTIONS_MAX_TEXTS);
+    o->texts[o->ntexts++] = value;
+    return OPTIONS_RUN;
+}
+
+static const struct option *option_find(const char *name, size_t length)
+{
+    for (int i = 0; i < NOPTIONS; i++)
+        if (strlen(table[i].name) == length && !strncmp(table[i].name, name, length))
+            return &table[i];
+    return NULL;
+}
+
+/* What no single option can know. */
+static enum options_result options_check(const struct options *o, struct message error)
+{
+    if (o->model.width % o->model.heads)
+        return refuse(error, "--width '%d': a multiple of --heads (%d) is allowed", o->model.width,
+                      o->model.heads);
+    return OPTIONS_RUN;
+}
+
+enum options_result options_parse(int argc, char **argv, struct options *o, char *text, size_t size)
+{
+    struct message error = {text, size};
+    *o = (struct options){.model = {.layers = 4, .heads = 4, .width = 128, .context = 64},
+                          .batch = 16,
+                          .lr = 0.003,
+                          .seed = 1,
+                          .sample = 400,
+                          .svg = "gpt-loss.svg"};
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            return OPTIONS_HELP;
+        const char *equals = strchr(argv[i], '=');
+        size_t length = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
+        const struct option *option = option_find(argv[i], length);
+        if (!option)
+            return refuse(error, "unknown option '%s'; --help lists all", argv[i]);
+        if (!equals && i + 1 == argc)
+            return refuse(error, "%s: a value is missing (%s)", option->name, option->value);
+        enum options_result result = value_parse(option, equals ? equals + 1 : argv[++i], o, error);
+        if (result != OPTIONS_RUN)
+            return result;
+    }
+    if (o->steps == 0 && o->seconds == 0)
+        o->seconds = 45;
+    if (o->ntexts == 0)
+        o->texts[o->ntexts++] = "/usr/share/common-licenses";
+    return options_check(o, error);
+}
+
+void options_print_help(FILE *out)
+{
+    fprintf(out, "Usage: nvsrun -n PES gpt [OPTION VALUE]...\n"
+                 "Trains a byte-level GPT on text, data-parallel over all PEs.\n\n");
+    for (int i = 0; i < NOPTIONS; i++)
+        fprintf(out, "  %-9s %-5s %s\n", table[i].name, table[i].value, table[i].help);
+    fprintf(out, "  %-15s %s\n\n", "--help", "show this and exit");
+    fprintf(out, "Without --text: the licence texts in /usr/share/common-licenses.\n");
+}
