@@ -21,18 +21,8 @@ add_test(NAME spmd/coll_mismatch/end
 set_tests_properties(spmd/coll_mismatch/end PROPERTIES TIMEOUT 60 PROCESSORS 3 LABELS "spmd;shm")
 
 # One instruction set and the long run: NVS_STRESS_SECONDS says how long.
-foreach(npes 2 4)
-  add_test(NAME spmd/coll_random_generic/n${npes}
-           COMMAND nvsrun --bind none -n ${npes} --timeout 60 $<TARGET_FILE:spmd_coll_random>)
-  set_tests_properties(spmd/coll_random_generic/n${npes} PROPERTIES TIMEOUT 70 PROCESSORS ${npes}
-                       ENVIRONMENT "NVS_ISA=generic" LABELS "spmd;shm")
-endforeach()
-foreach(npes 2 3 8)
-  add_test(NAME spmd/coll_random_long/n${npes}
-           COMMAND nvsrun --bind none -n ${npes} --timeout 3600 $<TARGET_FILE:spmd_coll_random> long)
-  set_tests_properties(spmd/coll_random_long/n${npes} PROPERTIES TIMEOUT 3610 PROCESSORS ${npes}
-                       LABELS "spmd;shm;stress")
-endforeach()
+nvs_spmd_test(coll_random_generic PROGRAM coll_random NPES 2 4 ENV NVS_ISA=generic)
+nvs_spmd_test(coll_random_long PROGRAM coll_random NPES 2 3 8 ARGS long LABELS stress TIMEOUT 3600)
 
 # Internal functions on several PEs: the library's objects instead of the library.
 add_executable(spmd_coll_async ../unit/coll_async.c)
@@ -46,5 +36,3 @@ foreach(npes 1 2 3 4 8)
   set_tests_properties(spmd/coll_async/n${npes} PROPERTIES TIMEOUT 70 PROCESSORS ${npes}
                        LABELS "spmd;shm")
 endforeach()
-
-set(coll_tests coll_types coll_active_set coll_random coll_order coll_mismatch coll_args)

@@ -1,32 +1,5 @@
 # core.cmake - the tests of everything but the collectives of data: how many PEs, which transports,
-# and the variants of a program with other arguments. Programs not named here are registered with
-# the defaults in CMakeLists.txt.
-
-# A further test of a registered program: spmd/TEST/nN[/transport].
-function(spmd_variant test program)
-  cmake_parse_arguments(arg "" "TIMEOUT" "NPES;TRANSPORTS;ARGS;ENV;LABELS" ${ARGN})
-  if(NOT arg_TRANSPORTS)
-    set(arg_TRANSPORTS shm)
-  endif()
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 60)
-  endif()
-  math(EXPR ctest_timeout "${arg_TIMEOUT} + 10")
-  foreach(npes ${arg_NPES})
-    foreach(transport ${arg_TRANSPORTS})
-      set(name spmd/${test}/n${npes})
-      if(NOT transport STREQUAL "shm")
-        string(APPEND name /${transport})
-      endif()
-      add_test(NAME ${name} COMMAND nvsrun --bind none -n ${npes} --timeout ${arg_TIMEOUT}
-               $<TARGET_FILE:spmd_${program}> ${arg_ARGS})
-      set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ctest_timeout}
-                           PROCESSORS ${npes}
-                           ENVIRONMENT "NVS_TRANSPORT=${transport};${arg_ENV}"
-                           LABELS "spmd;${transport};${arg_LABELS}")
-    endforeach()
-  endforeach()
-endfunction()
+# and the variants of a program with other arguments.
 
 find_package(Threads REQUIRED)
 set(both TRANSPORTS shm chaos)
@@ -38,8 +11,9 @@ nvs_spmd_test(order SOURCES order.c ${both})
 nvs_spmd_test(unordered SOURCES unordered.c NPES 2 3 8)
 nvs_spmd_test(wait SOURCES wait.c ${both})
 nvs_spmd_test(heap SOURCES heap.c ${both})
-spmd_variant(heap_growth heap NPES 1 4 ARGS many 100000)
-spmd_variant(heap_growth_long heap NPES 1 4 ARGS many 1000000 LABELS stress TIMEOUT 600)
+nvs_spmd_test(heap_growth PROGRAM heap NPES 1 4 ARGS many 100000)
+nvs_spmd_test(heap_growth_long PROGRAM heap NPES 1 4 ARGS many 1000000 LABELS stress
+              TIMEOUT 600)
 nvs_spmd_test(heap_errors SOURCES heap_errors.c ${both} ENV NVS_HEAP_SIZE=8m NVS_ON_ERROR=return)
 nvs_spmd_test(static_data SOURCES static_data.c ${both})
 nvs_spmd_test(fork SOURCES fork.c ${both})
@@ -51,9 +25,6 @@ nvs_spmd_test(threads SOURCES threads.c ${both} LIBRARIES Threads::Threads)
 nvs_spmd_test(life SOURCES life.c ${both} ENV NVS_ON_ERROR=return)
 nvs_spmd_test(old_start SOURCES old_start.c ${both})
 nvs_spmd_test(mixed SOURCES mixed.c ${both})
-
-set(core_tests rma amo signal order unordered wait heap heap_errors static_data fork teams contexts
-    locks threads life old_start mixed)
 
 # Without a launcher a program is a job of one PE.
 foreach(name rma amo signal order wait heap static_data fork teams locks threads old_start mixed)
@@ -94,5 +65,5 @@ endif()
 
 # NVS_STRESS_SECONDS in the environment says how long these run.
 foreach(name threads mixed)
-  spmd_variant(${name}_long ${name} NPES 2 8 TRANSPORTS shm chaos LABELS stress TIMEOUT 3600)
+  nvs_spmd_test(${name}_long PROGRAM ${name} NPES 2 8 ${both} LABELS stress TIMEOUT 3600)
 endforeach()
