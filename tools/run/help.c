@@ -30,8 +30,9 @@ static const char usage[] =
 static const char behaviour[] =
     "\n"
     "A PE is lost if it is killed by a signal, exits with a status other than 0, or exits between\n"
-    "init and finalize. One line then says which, how, and in which operation; the others get\n"
-    "SIGTERM and, 250 ms later, SIGKILL. After finalize, a PE may exit with any status.\n"
+    "init and finalize, or before init while another PE waits for it there. One line then says\n"
+    "which, how, and in which operation; the others get SIGTERM and, 250 ms later, SIGKILL. After\n"
+    "finalize, a PE may exit with any status: one that is not 0 is told, and the job goes on.\n"
     "\n"
     "Input and output\n"
     "  PE 0 reads the standard input of nvsrun, the others read nothing. Output and errors go "
