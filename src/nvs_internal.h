@@ -153,7 +153,7 @@ int nvsi_finalize(void);
 uint32_t nvsi_heap_epoch(void);
 int nvsi_heap_open(uint32_t epoch);
 void nvsi_heap_close(void);
-#define NVSI_HEAP_ALIGN_MAX ((size_t)1 << 30)
+#define NVSI_HEAP_ALIGN_MAX ((size_t)16 << 20) /* windows.c says why not more */
 enum { NVSI_HEAP_ZERO = 1 };
 /* align is a power of two. *ptr is NULL when nbytes is 0 (not an error). */
 int nvsi_heap_malloc(const char *fn, size_t nbytes, size_t align, int flags, void **ptr);

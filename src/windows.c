@@ -23,7 +23,7 @@ static struct {
 #define HUGE_BYTES ((size_t)2 << 20)
 
 /* Heaps begin at multiples of this, so that an aligned offset is an aligned address: the largest
- * power of two that an object of the heap can be aligned to, at most 1 GiB. */
+ * power of two that an object of the heap can be aligned to. */
 static size_t heap_align(size_t heap_bytes)
 {
     size_t align = HUGE_BYTES;
@@ -37,10 +37,15 @@ static size_t round_up(uint64_t bytes, uint64_t to)
     return (size_t)((bytes + to - 1) / to * to);
 }
 
-/* From one PE's heap to the next. */
+/* From one PE's heap to the next: an odd multiple of the alignment. A core finds a line in its
+ * first cache by a hash of the address, of bits 12 to 27 on AMD's Zen; where two addresses agree in
+ * them, only one of the two is there at a time. Collectives go through the same offsets of several
+ * heaps at once, which took twice as long when heaps were powers of two apart. So neighbours differ
+ * in these bits, sixteen or more of them. */
 static size_t heap_stride(size_t heap_bytes)
 {
-    return round_up(heap_bytes, heap_align(heap_bytes));
+    size_t align = heap_align(heap_bytes), stride = round_up(heap_bytes, align);
+    return stride / align % 2 ? stride : stride + align;
 }
 
 int nvsi_windows_reserve(size_t *each)
