@@ -68,6 +68,27 @@ FOLD_INLINE void T(tile)(const struct nvsi_fold *fold, int op, size_t i, uintptr
         T(tile_store)((ELEM *)fold->dst[k] + i, acc, around_mask);
 }
 
+/* Tiles from element i on for two inputs and two outputs, which is what two PEs have: without loops
+ * over them, more of the memory's latency overlaps. Returns the first element not done. */
+FOLD_INLINE size_t T(tiles_of_two)(const struct nvsi_fold *fold, int op, size_t i,
+                                   uintptr_t around_mask)
+{
+    const ELEM *left = fold->src[0], *right = fold->src[1];
+    ELEM *dst[2] = {fold->dst[0], fold->dst[1]};
+
+    for (; fold->nelems - i >= 5 * WIDE(lanes); i += 4 * WIDE(lanes)) {
+        VEC acc[4];
+        for (size_t k = 0; k < 4; k++)
+            acc[k] = WIDE(finish)(op,
+                                  WIDE(combine)(op, WIDE(load)(left + i + k * WIDE(lanes)),
+                                                WIDE(load)(right + i + k * WIDE(lanes))),
+                                  fold->divisor);
+        T(tile_store)(dst[0] + i, acc, around_mask);
+        T(tile_store)(dst[1] + i, acc, around_mask);
+    }
+    return i;
+}
+
 /* Brings dst[0] to the alignment that stores around the caches need: folds the first vector and,
  * overlapping it, the one at the first aligned element. Returns the first element not yet done. */
 FOLD_INLINE size_t T(align)(const struct nvsi_fold *fold, int op)
@@ -92,6 +113,8 @@ FOLD_INLINE void T(fold_many)(const struct nvsi_fold *call, int op)
         around_mask = sizeof(WIDE(memory)) - 1;
         i = T(align)(fold, op);
     }
+    if (fold->nsrc == 2 && fold->ndst == 2)
+        i = T(tiles_of_two)(fold, op, i, around_mask);
     for (; fold->nelems - i >= 5 * WIDE(lanes); i += 4 * WIDE(lanes))
         T(tile)(fold, op, i, around_mask);
     WIDE(pairs)(fold, op, i);
