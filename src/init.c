@@ -14,6 +14,7 @@
 #include "coll/fold.h"
 #include "fast.h"
 #include "transport/transport.h"
+#include "util/copy.h"
 #include "wait.h"
 #include "windows.h"
 
@@ -38,6 +39,7 @@ static int load_config(void)
     if (nvsi_config_load(&nvsi.config, message, sizeof message))
         return nvsi_error(NVS_ERR_INVALID, "init: %s", message);
     static const char *const isas[] = {NULL, "generic", "avx2", "avx512", "neon"};
+    nvsi_copy_setup();
     nvsi_fold_setup();
     if (nvsi.config.isa != NVSI_ISA_AUTO && nvsi_fold_select(isas[nvsi.config.isa]))
         return nvsi_error(NVS_ERR_UNSUPPORTED, "init: NVS_ISA is %s, which this CPU has not got",

@@ -3,6 +3,7 @@
  */
 #include "fast.h"
 #include "transport/transport.h"
+#include "util/copy.h"
 #include "wait.h"
 
 int nvsi_locate(const char *fn, const void *sym, size_t nelems, size_t elem_bytes, int pe,
@@ -26,12 +27,10 @@ int nvsi_locate(const char *fn, const void *sym, size_t nelems, size_t elem_byte
     return nvsi_bad_access(fn, sym, nelems, elem_bytes, pe);
 }
 
-/* The C library's copy knows this machine's caches, and ends with a fence where it stores around
- * them. */
 void nvsi_copy_bulk(void *dst, const void *src, size_t nbytes, enum nvsi_flight_op op, int pe)
 {
     nvsi_flight_enter(op, -1, pe, nbytes);
-    memcpy(dst, src, nbytes);
+    nvsi_copy_large(dst, src, nbytes);
     nvsi_flight_leave();
 }
 

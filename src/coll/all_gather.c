@@ -5,6 +5,7 @@
  * source is read by all at once.
  */
 #include "coll.h"
+#include "util/copy.h"
 
 static size_t block_bytes(const struct nvsi_coll *c)
 {
@@ -41,8 +42,8 @@ static void copy_in(struct nvsi_coll *c)
 {
     size_t size = c->args.elem_bytes;
     if (nvsi_coll_staged(c, c->team->team_pe))
-        memcpy(nvsi_coll_stage(c, c->team->team_pe), (const char *)c->args.src + c->at * size,
-               c->count * size);
+        nvsi_copy_large(nvsi_coll_stage(c, c->team->team_pe),
+                        (const char *)c->args.src + c->at * size, c->count * size);
 }
 
 static void work(struct nvsi_coll *c)

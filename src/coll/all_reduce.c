@@ -7,6 +7,7 @@
  *           owners' stages
  */
 #include "coll.h"
+#include "util/copy.h"
 
 static size_t half_stage(void)
 {
@@ -49,8 +50,8 @@ static void copy_in(struct nvsi_coll *c)
 {
     size_t size = c->args.elem_bytes;
     if (!c->own->ref.src)
-        memcpy(nvsi_coll_stage(c, c->team->team_pe), (const char *)c->args.src + c->at * size,
-               c->count * size);
+        nvsi_copy_large(nvsi_coll_stage(c, c->team->team_pe),
+                        (const char *)c->args.src + c->at * size, c->count * size);
 }
 
 static void work(struct nvsi_coll *c)

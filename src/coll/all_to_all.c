@@ -4,6 +4,7 @@
  * Staged: each PE copies the same part of all its blocks into its stage, so that dst == src works.
  */
 #include "coll.h"
+#include "util/copy.h"
 
 /* nelems elements; strides in elements, 1 = contiguous. */
 static void copy_elems(const struct nvsi_coll *c, char *dst, const char *src, size_t nelems)
@@ -62,8 +63,9 @@ static void copy_in(struct nvsi_coll *c)
     if (!nvsi_coll_staged(c, me))
         return;
     for (int i = 0; i < c->team->npes; i++)
-        memcpy(nvsi_coll_stage(c, me) + (size_t)i * c->count * size,
-               (const char *)c->args.src + src_offset(c, i) + c->at * size, c->count * size);
+        nvsi_copy_large(nvsi_coll_stage(c, me) + (size_t)i * c->count * size,
+                        (const char *)c->args.src + src_offset(c, i) + c->at * size,
+                        c->count * size);
 }
 
 static void work(struct nvsi_coll *c)

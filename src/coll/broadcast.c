@@ -5,6 +5,7 @@
  *   staged  the root copies chunks into its stage, members pull from there
  */
 #include "coll.h"
+#include "util/copy.h"
 
 static void own_copy(struct nvsi_coll *c)
 {
@@ -41,8 +42,8 @@ static void copy_in(struct nvsi_coll *c)
 {
     size_t size = c->args.elem_bytes;
     if (nvsi_coll_is_root(c))
-        memcpy(nvsi_coll_stage(c, c->args.root), (const char *)c->args.src + c->at * size,
-               c->count * size);
+        nvsi_copy_large(nvsi_coll_stage(c, c->args.root), (const char *)c->args.src + c->at * size,
+                        c->count * size);
 }
 
 static void work(struct nvsi_coll *c)

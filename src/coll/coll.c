@@ -6,6 +6,7 @@
  */
 #include "coll.h"
 
+#include "util/copy.h"
 #include "wait.h"
 
 enum { STATE_LAP, STATE_ENTRY, STATE_EXIT, STATE_STAGE_IN, STATE_STAGE_READY, STATE_STAGE_WORKED };
@@ -468,6 +469,8 @@ void nvsi_coll_copy(const struct nvsi_coll *c, void *dst, const void *src, size_
         return;
     if (streams(c, nbytes))
         nvsi_copy_stream(dst, src, nbytes);
+    else if (nbytes >= NVSI_BULK_BYTES)
+        nvsi_copy_large(dst, src, nbytes);
     else
         memcpy(dst, src, nbytes);
 }

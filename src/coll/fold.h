@@ -44,7 +44,4 @@ int nvsi_fold_select(const char *isa);
 /* The instruction set in use. */
 const char *nvsi_fold_isa(void);
 
-/* memcpy for what the caches should not keep; any alignment, no overlap; fenced on return. */
-void nvsi_copy_stream(void *dst, const void *src, size_t nbytes);
-
 #endif

@@ -4,6 +4,7 @@
  * direct: a PE writes only the block that nobody else reads. dst == src is staged.
  */
 #include "coll.h"
+#include "util/copy.h"
 
 static void alone(struct nvsi_coll *c)
 {
@@ -42,9 +43,9 @@ static void copy_in(struct nvsi_coll *c)
     if (!nvsi_coll_staged(c, me))
         return;
     for (int i = 0; i < c->team->npes; i++)
-        memcpy(nvsi_coll_stage(c, me) + (size_t)i * c->count * size,
-               (const char *)c->args.src + ((size_t)i * c->args.nelems + c->at) * size,
-               c->count * size);
+        nvsi_copy_large(nvsi_coll_stage(c, me) + (size_t)i * c->count * size,
+                        (const char *)c->args.src + ((size_t)i * c->args.nelems + c->at) * size,
+                        c->count * size);
 }
 
 static void work(struct nvsi_coll *c)

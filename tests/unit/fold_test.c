@@ -277,24 +277,6 @@ static void test_isa(const char *isa, int rounds)
     printf("%s: %d pairs of type and operator\n", isa, pairs);
 }
 
-static void test_copy_stream(void)
-{
-    for (int round = 0; round < 500; round++) {
-        size_t nbytes = random_below(round % 4 ? 700 : 70000);
-        struct buffer src, dst;
-        buffer_open(&src, nbytes, NVSI_UINT8);
-        buffer_open(&dst, nbytes, NVSI_UINT8);
-        fill(src.data, nbytes, NVSI_UINT8);
-        nvsi_copy_stream(dst.data, src.data, nbytes);
-        if (memcmp(dst.data, src.data, nbytes) != 0 || !buffer_guarded(&dst)) {
-            failures++;
-            fprintf(stderr, "FAIL nvsi_copy_stream of %zu bytes\n", nbytes);
-        }
-        free(src.base);
-        free(dst.base);
-    }
-}
-
 int main(int argc, char **argv)
 {
     static const char *const isas[] = {"generic", "neon", "avx2", "avx512"};
@@ -311,7 +293,6 @@ int main(int argc, char **argv)
         else
             test_isa(isas[k], 60);
     }
-    test_copy_stream();
     printf(failures ? "%d failures\n" : "ok\n", failures);
     return failures != 0;
 }
