@@ -53,6 +53,14 @@ NVSI_INLINE void nvsi_wake(int pe)
         nvsi_wake_watcher(pe);
 }
 
+/* After a store that members of a team wait for in a collective. */
+NVSI_INLINE void nvsi_wake_team(const struct nvsi_team *team)
+{
+    if (NVSI_UNLIKELY(atomic_load_explicit(&nvsi.job->nawaiting, memory_order_relaxed) |
+                      atomic_load_explicit(&nvsi.job->nwatching, memory_order_relaxed)))
+        nvsi_wake_members(team);
+}
+
 NVSI_INLINE void nvsi_copy(void *dst, const void *src, size_t nbytes, enum nvsi_flight_op op,
                            int pe)
 {

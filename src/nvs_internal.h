@@ -70,6 +70,7 @@ struct nvsi_team {
     uint64_t synced;        /* all members are known to have entered this collective */
     int broken;             /* 0, or the status that every later call returns */
     uint32_t in_flight;     /* collectives begun and not finished */
+    size_t slot_bytes;      /* that the latest small collective with data published: express.h */
     uint32_t history;       /* hash of the collectives begun: coll/disagree.c */
     uint64_t key;           /* active sets: their shape; 0 otherwise */
     struct nvsi_team *next; /* in nvsi.active_sets */
@@ -96,6 +97,7 @@ struct nvsi_state {
     struct nvsi_job *job;
     struct nvsi_flight *flight; /* this PE's; a dummy before init */
     const struct nvsi_transport *transport;
+    int polls; /* of a word that should come at once, before patience begins: wait.c */
 
     enum nvsi_life life;
     int init_count;
@@ -218,8 +220,9 @@ int nvsi_wait_round(struct nvsi_wait *wait, int pe);
 /* Wakes PE pe if it sleeps until a word changes; called through nvsi_wake() of fast.h. Not cold:
  * that would make the stores before it cold, too. */
 __attribute__((noinline)) void nvsi_wake_watcher(int pe);
-/* Wakes the members of a team that sleep until this PE goes on in a collective. */
-void nvsi_wake_team(const struct nvsi_team *team);
+/* Wakes the members of a team that sleep until this PE goes on in a collective; through
+ * nvsi_wake_team() of fast.h. */
+NVSI_COLD void nvsi_wake_members(const struct nvsi_team *team);
 /* Kinds of words that point-to-point synchronisation knows. */
 enum nvsi_word { NVSI_W16, NVSI_WU16, NVSI_W32, NVSI_WU32, NVSI_W64, NVSI_WU64 };
 /* cmp: enum values of SHMEM_CMP_* = NVSHMEM_CMP_* (EQ 0, NE 1, GT 2, LE 3, LT 4, GE 5). Values are
@@ -264,8 +267,14 @@ enum {
 };
 int nvsi_team_open(void); /* the predefined teams */
 void nvsi_team_close(void);
-/* The team of a handle; NULL for an invalid one (no error recorded). */
-struct nvsi_team *nvsi_team_get(int32_t handle);
+/* The team of a handle; NULL for an invalid one (no error recorded). Also in a forked child, which
+ * would take its parent's turn. */
+static inline struct nvsi_team *nvsi_team_get(int32_t handle)
+{
+    if (NVSI_UNLIKELY((uint32_t)handle >= NVSI_MAX_TEAMS || nvsi.npes == 0))
+        return NULL;
+    return nvsi.teams[handle];
+}
 /* All PEs of the parent call these. *handle is NVSI_TEAM_INVALID where this PE is no member. */
 int nvsi_team_split_strided(const char *fn, int32_t parent, int start, int stride, int size,
                             int num_contexts, int32_t *handle);
@@ -300,7 +309,7 @@ struct nvsi_coll_args {
     size_t nelems;
     ptrdiff_t dst_stride, src_stride; /* all_to_all only; 1 otherwise */
     int dtype;                        /* enum nvsi_dtype, or -1: elem_bytes counts */
-    size_t elem_bytes;                /* filled in from dtype unless that is -1 */
+    size_t elem_bytes;                /* of dtype, unless that is -1 */
     int op;                           /* enum nvsi_op, reductions only */
     int root;                         /* team PE, broadcast only */
     int flags;

@@ -80,14 +80,6 @@ int nvsi_team_add_handle(struct nvsi_team *team)
     return handle;
 }
 
-struct nvsi_team *nvsi_team_get(int32_t handle)
-{
-    /* Also not in a forked child, which would take its parent's turn. */
-    if (handle < 0 || handle >= NVSI_MAX_TEAMS || nvsi.npes == 0)
-        return NULL;
-    return nvsi.teams[handle];
-}
-
 int nvsi_team_bad(const char *fn, int32_t handle)
 {
     int status = nvsi_ready(fn);

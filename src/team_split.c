@@ -29,6 +29,7 @@ int nvsi_team_gather(const char *fn, struct nvsi_team *parent, int64_t mine, int
                                   .src = &mine,
                                   .nelems = 1,
                                   .dtype = NVSI_INT64,
+                                  .elem_bytes = sizeof mine,
                                   .dst_stride = 1,
                                   .src_stride = 1};
     return nvsi_all_gather(parent, &args);

@@ -32,9 +32,11 @@
 #include "wait.h"
 
 enum {
+    POLLS = 100, /* a few microseconds at most, without even a pause instruction between them */
+    POLLS_CROWDED = 4,
     SPIN_ROUNDS = 4000,        /* about 50 us */
     SPIN_AGAIN = 200,          /* as often, while undisturbed: about 10 ms */
-    SPIN_ROUNDS_CROWDED = 20,  /* the one we wait for may need this very core */
+    SPIN_ROUNDS_CROWDED = 2,   /* the one we wait for may need this very core */
     YIELD_ROUNDS_CROWDED = 60, /* a switch among our own PEs is cheaper than sleep and wake-up */
     CHECK_EVERY = 64,
     NAP_MIN_NS = 50 * 1000,
@@ -59,6 +61,7 @@ void nvsi_wait_setup(void)
     policy.yield = nvsi.crowded ? YIELD_ROUNDS_CROWDED : 0;
     if (nvsi.config.spin >= 0)
         policy.spin = (unsigned)nvsi.config.spin;
+    nvsi.polls = nvsi.crowded ? POLLS_CROWDED : POLLS;
 }
 
 static inline void cpu_pause(void)
@@ -124,11 +127,8 @@ void nvsi_wake_watcher(int pe)
         ring(bed);
 }
 
-void nvsi_wake_team(const struct nvsi_team *team)
+void nvsi_wake_members(const struct nvsi_team *team)
 {
-    if (NVSI_LIKELY(!atomic_load_explicit(&nvsi.job->nawaiting, memory_order_relaxed) &&
-                    !atomic_load_explicit(&nvsi.job->nwatching, memory_order_relaxed)))
-        return;
     for (int i = 0; i < team->npes; i++) {
         _Atomic uint32_t *bed = &nvsi.peers[team->pes[i]].slot->sleeping;
         uint32_t until = atomic_load_explicit(bed, memory_order_relaxed);

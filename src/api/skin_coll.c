@@ -12,11 +12,8 @@ void nvsi_skin_bad_ctx(const char *fn)
     nvsi_check(nvsi_error(NVS_ERR_INVALID, "%s: the context is SHMEM_CTX_INVALID", fn));
 }
 
-int nvsi_skin_team(const char *fn, int32_t handle, struct nvsi_team **team)
+int nvsi_skin_no_team(const char *fn, int32_t handle)
 {
-    *team = nvsi_team_get(handle);
-    if (NVSI_LIKELY(*team))
-        return 0;
     int status = nvsi_ready(fn);
     if (status)
         return status;
@@ -48,19 +45,15 @@ int nvsi_skin_check_args(const struct nvsi_coll_args *args, size_t dst_blocks, s
     return status ? status : check_range(args, "src", args->src, src_blocks, &nbytes);
 }
 
-static struct nvsi_coll_args untyped(const char *fn, void *dst, const void *src, size_t nelems,
-                                     size_t elem_bytes)
-{
-    return (struct nvsi_coll_args){.fn = fn,
-                                   .dst = dst,
-                                   .src = src,
-                                   .nelems = nelems,
-                                   .dst_stride = 1,
-                                   .src_stride = 1,
-                                   .dtype = -1,
-                                   .elem_bytes = elem_bytes,
-                                   .flags = NVSI_COLL_SYMMETRIC};
-}
+/* Made where it is used, field by field: a structure that is handed back by value is copied in wide
+ * pieces, each of which has to wait until the narrow stores before it have left the core. */
+#define UNTYPED(...)                                                                               \
+    {                                                                                              \
+        .fn = fn, .dst = dst, .src = src, .nelems = nelems, .dst_stride = 1, .src_stride = 1,      \
+        .flags = NVSI_COLL_SYMMETRIC, __VA_ARGS__                                                  \
+    }
+#define ELEMENTS UNTYPED(.dtype = -1, .elem_bytes = elem_bytes)
+#define TYPED UNTYPED(.dtype = dtype, .op = op, .elem_bytes = nvsi_dtype_size(dtype))
 
 /* ---- collectives on a team that is known to exist -------------------------------------------- */
 
@@ -112,15 +105,6 @@ static int alltoalls(struct nvsi_team *team, struct nvsi_coll_args *args, ptrdif
     return nvsi_all_to_all(team, args);
 }
 
-static struct nvsi_coll_args typed(const char *fn, void *dst, const void *src, size_t nelems,
-                                   int dtype, int op)
-{
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, nvsi_dtype_size(dtype));
-    args.dtype = dtype;
-    args.op = op;
-    return args;
-}
-
 static int reduce(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
     int status = nvsi_skin_check_args(args, 1, 1);
@@ -132,7 +116,7 @@ static int reduce(struct nvsi_team *team, const struct nvsi_coll_args *args)
 int nvsi_skin_broadcast(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
                         size_t elem_bytes, int root)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     return status ? status : broadcast(team, &args, root);
@@ -141,7 +125,7 @@ int nvsi_skin_broadcast(const char *fn, int32_t handle, void *dst, const void *s
 int nvsi_skin_fcollect(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
                        size_t elem_bytes)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     return status ? status : fcollect(team, &args);
@@ -150,7 +134,7 @@ int nvsi_skin_fcollect(const char *fn, int32_t handle, void *dst, const void *sr
 int nvsi_skin_collect(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
                       size_t elem_bytes)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     return status ? status : collect(team, &args);
@@ -159,7 +143,7 @@ int nvsi_skin_collect(const char *fn, int32_t handle, void *dst, const void *src
 int nvsi_skin_alltoall(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
                        size_t elem_bytes)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     return status ? status : alltoall(team, &args);
@@ -169,7 +153,7 @@ int nvsi_skin_alltoalls(const char *fn, int32_t handle, void *dst, const void *s
                         ptrdiff_t dst_stride, ptrdiff_t src_stride, size_t nelems,
                         size_t elem_bytes)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     return status ? status : alltoalls(team, &args, dst_stride, src_stride);
@@ -178,7 +162,7 @@ int nvsi_skin_alltoalls(const char *fn, int32_t handle, void *dst, const void *s
 int nvsi_skin_reduce(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
                      int dtype, int op)
 {
-    struct nvsi_coll_args args = typed(fn, dst, src, nelems, dtype, op);
+    struct nvsi_coll_args args = TYPED;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     return status ? status : reduce(team, &args);
@@ -187,7 +171,7 @@ int nvsi_skin_reduce(const char *fn, int32_t handle, void *dst, const void *src,
 int nvsi_skin_reducescatter(const char *fn, int32_t handle, void *dst, const void *src,
                             size_t nelems, int dtype, int op)
 {
-    struct nvsi_coll_args args = typed(fn, dst, src, nelems, dtype, op);
+    struct nvsi_coll_args args = TYPED;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     if (!status)
@@ -214,7 +198,7 @@ void nvsi_skin_old_broadcast(const char *fn, void *dst, const void *src, size_t 
                              size_t elem_bytes, int root, int start, int log_stride, int size,
                              const long *sync)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     args.root_keeps = true;
     struct nvsi_team *team = nvsi_skin_active_set(fn, start, log_stride, size, sync);
     if (team)
@@ -225,7 +209,7 @@ void nvsi_skin_old_fcollect(const char *fn, void *dst, const void *src, size_t n
                             size_t elem_bytes, int start, int log_stride, int size,
                             const long *sync)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team = nvsi_skin_active_set(fn, start, log_stride, size, sync);
     if (team)
         nvsi_check(fcollect(team, &args));
@@ -234,7 +218,7 @@ void nvsi_skin_old_fcollect(const char *fn, void *dst, const void *src, size_t n
 void nvsi_skin_old_collect(const char *fn, void *dst, const void *src, size_t nelems,
                            size_t elem_bytes, int start, int log_stride, int size, const long *sync)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team = nvsi_skin_active_set(fn, start, log_stride, size, sync);
     if (team)
         nvsi_check(collect(team, &args));
@@ -244,7 +228,7 @@ void nvsi_skin_old_alltoall(const char *fn, void *dst, const void *src, size_t n
                             size_t elem_bytes, int start, int log_stride, int size,
                             const long *sync)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team = nvsi_skin_active_set(fn, start, log_stride, size, sync);
     if (team)
         nvsi_check(alltoall(team, &args));
@@ -254,7 +238,7 @@ void nvsi_skin_old_alltoalls(const char *fn, void *dst, const void *src, ptrdiff
                              ptrdiff_t src_stride, size_t nelems, size_t elem_bytes, int start,
                              int log_stride, int size, const long *sync)
 {
-    struct nvsi_coll_args args = untyped(fn, dst, src, nelems, elem_bytes);
+    struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team = nvsi_skin_active_set(fn, start, log_stride, size, sync);
     if (team)
         nvsi_check(alltoalls(team, &args, dst_stride, src_stride));
@@ -263,7 +247,8 @@ void nvsi_skin_old_alltoalls(const char *fn, void *dst, const void *src, ptrdiff
 void nvsi_skin_to_all(const char *fn, void *dst, const void *src, int nreduce, int dtype, int op,
                       int start, int log_stride, int size, const long *sync)
 {
-    struct nvsi_coll_args args = typed(fn, dst, src, (size_t)nreduce, dtype, op);
+    size_t nelems = (size_t)nreduce;
+    struct nvsi_coll_args args = TYPED;
     struct nvsi_team *team = nvsi_skin_active_set(fn, start, log_stride, size, sync);
     if (team && nreduce < 0)
         nvsi_check(

@@ -7,9 +7,14 @@
 
 #include "api/skin.h"
 
+NVSI_COLD int nvsi_skin_no_team(const char *fn, int32_t handle);
 /* The team of a handle for function fn: NVS_ERR_STATE or NVS_ERR_INVALID with a sentence if there
  * is none. */
-int nvsi_skin_team(const char *fn, int32_t handle, struct nvsi_team **team);
+static inline int nvsi_skin_team(const char *fn, int32_t handle, struct nvsi_team **team)
+{
+    *team = nvsi_team_get(handle);
+    return NVSI_LIKELY(*team) ? 0 : nvsi_skin_no_team(fn, handle);
+}
 
 /* What all collectives check about their addresses, with args filled in: dst_blocks and src_blocks
  * blocks of nelems elements each, neither NULL nor larger than memory. 0 or an NVS_ERR_*, with a

@@ -6,7 +6,7 @@
  *   staged  the same on chunks; ordinary inputs are copied in, ordinary outputs pulled out of the
  *           owners' stages
  */
-#include "coll.h"
+#include "express.h"
 #include "util/copy.h"
 
 static size_t half_stage(void)
@@ -16,24 +16,24 @@ static size_t half_stage(void)
 
 static void alone(struct nvsi_coll *c)
 {
-    c->team->srcs[0] = c->args.src;
-    c->team->dsts[0] = c->args.dst;
-    nvsi_coll_fold(c, c->team->dsts, 1, c->team->srcs, c->args.nelems);
+    c->team->srcs[0] = c->args->src;
+    c->team->dsts[0] = c->args->dst;
+    nvsi_coll_fold(c, c->team->dsts, 1, c->team->srcs, c->args->nelems);
 }
 
 static void eager(struct nvsi_coll *c)
 {
     const void **srcs = c->team->srcs;
     for (int i = 0; i < c->team->npes; i++)
-        srcs[i] = nvsi_coll_slot(c, i)->data;
-    c->team->dsts[0] = c->args.dst;
-    nvsi_coll_fold(c, c->team->dsts, 1, srcs, c->args.nelems);
+        srcs[i] = nvsi_coll_input(c, i);
+    c->team->dsts[0] = c->args->dst;
+    nvsi_coll_fold(c, c->team->dsts, 1, srcs, c->args->nelems);
 }
 
 static void direct(struct nvsi_coll *c)
 {
-    size_t first, count, size = c->args.elem_bytes;
-    nvsi_coll_share(c, c->args.nelems, c->team->team_pe, &first, &count);
+    size_t first, count, size = c->args->elem_bytes;
+    nvsi_coll_share(c, c->args->nelems, c->team->team_pe, &first, &count);
     for (int i = 0; i < c->team->npes; i++) {
         c->team->srcs[i] = nvsi_coll_src(c, i) + first * size;
         c->team->dsts[i] = nvsi_coll_dst(c, i) + first * size;
@@ -43,28 +43,28 @@ static void direct(struct nvsi_coll *c)
 
 static size_t chunk_elems(const struct nvsi_coll *c)
 {
-    return half_stage() / c->args.elem_bytes;
+    return half_stage() / c->args->elem_bytes;
 }
 
 static void copy_in(struct nvsi_coll *c)
 {
-    size_t size = c->args.elem_bytes;
-    if (!c->own->ref.src)
+    size_t size = c->args->elem_bytes;
+    if (!c->refs.src)
         nvsi_copy_large(nvsi_coll_stage(c, c->team->team_pe),
-                        (const char *)c->args.src + c->at * size, c->count * size);
+                        (const char *)c->args->src + c->at * size, c->count * size);
 }
 
 static void work(struct nvsi_coll *c)
 {
-    size_t first, count, size = c->args.elem_bytes;
+    size_t first, count, size = c->args->elem_bytes;
     int ndst = 0;
     bool pulled = false;
     nvsi_coll_share(c, c->count, c->team->team_pe, &first, &count);
     for (int i = 0; i < c->team->npes; i++) {
-        const struct nvsi_slot *slot = nvsi_coll_slot(c, i);
-        c->team->srcs[i] = slot->ref.src ? nvsi_coll_src(c, i) + (c->at + first) * size
-                                         : nvsi_coll_stage(c, i) + first * size;
-        if (slot->ref.dst)
+        const struct nvsi_refs *refs = nvsi_coll_refs(c, i);
+        c->team->srcs[i] = refs->src ? nvsi_coll_src(c, i) + (c->at + first) * size
+                                     : nvsi_coll_stage(c, i) + first * size;
+        if (refs->dst)
             c->team->dsts[ndst++] = nvsi_coll_dst(c, i) + (c->at + first) * size;
         else
             pulled = true;
@@ -76,28 +76,28 @@ static void work(struct nvsi_coll *c)
 
 static void copy_out(struct nvsi_coll *c)
 {
-    size_t first, count, size = c->args.elem_bytes;
-    if (c->own->ref.dst)
+    size_t first, count, size = c->args->elem_bytes;
+    if (c->refs.dst)
         return;
     for (int i = 0; i < c->team->npes; i++) {
         nvsi_coll_share(c, c->count, i, &first, &count);
-        nvsi_coll_copy(c, (char *)c->args.dst + (c->at + first) * size,
+        nvsi_coll_copy(c, (char *)c->args->dst + (c->at + first) * size,
                        nvsi_coll_stage(c, i) + half_stage() + first * size, count * size);
     }
 }
 
-static const struct nvsi_coll_kind kind = {.kind = NVSI_KIND_ALL_REDUCE,
-                                           .flight = NVSI_AT_ALL_REDUCE,
-                                           .needs_dst = true,
-                                           .alone = alone,
-                                           .eager = eager,
-                                           .direct = direct,
-                                           .chunk_elems = chunk_elems,
-                                           .copy_in = copy_in,
-                                           .work = work,
-                                           .copy_out = copy_out};
+const struct nvsi_coll_kind nvsi_kind_all_reduce = {.kind = NVSI_KIND_ALL_REDUCE,
+                                                    .flight = NVSI_AT_ALL_REDUCE,
+                                                    .needs_dst = true,
+                                                    .alone = alone,
+                                                    .eager = eager,
+                                                    .direct = direct,
+                                                    .chunk_elems = chunk_elems,
+                                                    .copy_in = copy_in,
+                                                    .work = work,
+                                                    .copy_out = copy_out};
 
 int nvsi_all_reduce(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
-    return nvsi_coll_run(&kind, team, args);
+    return nvsi_coll_express(&nvsi_kind_all_reduce, team, args);
 }

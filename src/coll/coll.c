@@ -4,38 +4,27 @@
  * Memory order: a slot's contents are stored before its word (release) and read after it (acquire),
  * so data, refs and the user buffers behind them are visible to whoever has seen the word.
  */
-#include "coll.h"
-
+#include "express.h"
 #include "util/copy.h"
-#include "wait.h"
-
-enum { STATE_LAP, STATE_ENTRY, STATE_EXIT, STATE_STAGE_IN, STATE_STAGE_READY, STATE_STAGE_WORKED };
-
-static uint64_t word_at(uint64_t seq, uint32_t phase)
-{
-    return seq << NVSI_PHASE_BITS | phase;
-}
 
 /* ---- publishing and awaiting ---------------------------------------------------------------- */
 
 static void publish(struct nvsi_coll *c)
 {
     c->phase++;
-    atomic_store_explicit(&c->own->word, word_at(c->seq, c->phase), memory_order_release);
+    atomic_store_explicit(nvsi_coll_word_of(c->own, c->phase), nvsi_coll_word(c->seq, c->phase),
+                          memory_order_release);
     nvsi_wake_team(c->team);
 }
 
-/* So far ahead is only the word of a PE that has given up: others are ahead of us by less than a
- * ring, and lap_clear() looks back by as much. */
-#define GIVEN_UP (UINT64_C(2) * NVSI_SLOT_RING << NVSI_PHASE_BITS)
-
 /* Whether a member's word is at least `wanted`: 1, 0 (and c->awaited), or an error. One compare
  * tells the usual case from both others. */
-static inline int word_reached(struct nvsi_coll *c, int team_pe, const struct nvsi_slot *slot,
+static inline int word_reached(struct nvsi_coll *c, int team_pe, struct nvsi_slot *slot,
                                uint64_t wanted)
 {
-    uint64_t word = atomic_load_explicit(&slot->word, memory_order_acquire);
-    if (NVSI_LIKELY(word - wanted < GIVEN_UP))
+    uint32_t phase = wanted & ((1u << NVSI_PHASE_BITS) - 1);
+    uint64_t word = atomic_load_explicit(nvsi_coll_word_of(slot, phase), memory_order_acquire);
+    if (NVSI_LIKELY(word - wanted < NVSI_COLL_GAVE_UP))
         return 1;
     if (word > wanted)
         return nvsi_coll_gave_up(c, team_pe, word);
@@ -50,8 +39,8 @@ static inline int reached(struct nvsi_coll *c, int end, uint32_t phase)
     for (; c->cursor < end; c->cursor++) {
         if (c->cursor == c->team->team_pe)
             continue;
-        const struct nvsi_slot *slot = nvsi_coll_slot(c, c->cursor);
-        int status = word_reached(c, c->cursor, slot, word_at(c->seq, phase));
+        struct nvsi_slot *slot = nvsi_coll_slot(c, c->cursor);
+        int status = word_reached(c, c->cursor, slot, nvsi_coll_word(c->seq, phase));
         if (NVSI_UNLIKELY(status <= 0))
             return status;
         if (NVSI_UNLIKELY(phase == 1 && !nvsi_coll_matches(c, slot)))
@@ -72,9 +61,9 @@ static int await_entry(struct nvsi_coll *c)
     }
     if (nvsi_coll_is_root(c))
         return 1;
-    if (c->cursor < c->args.root)
-        c->cursor = c->args.root;
-    return reached(c, c->args.root + 1, 1);
+    if (c->cursor < c->args->root)
+        c->cursor = c->args->root;
+    return reached(c, c->args->root + 1, 1);
 }
 
 static int await_all(struct nvsi_coll *c, uint32_t phase)
@@ -92,10 +81,10 @@ static int lap_clear(struct nvsi_coll *c)
     for (; c->cursor < team->npes; c->cursor++) {
         if (c->cursor == team->team_pe)
             continue;
-        const struct nvsi_slot *slot =
-            (const struct nvsi_slot *)(team->channels + (size_t)c->cursor * NVSI_CHANNEL_BYTES +
-                                       (next % NVSI_SLOT_RING) * NVSI_SLOT_BYTES);
-        int status = word_reached(c, c->cursor, slot, word_at(next, 1));
+        struct nvsi_slot *slot =
+            (struct nvsi_slot *)(team->channels + (size_t)c->cursor * NVSI_CHANNEL_BYTES +
+                                 (next % NVSI_SLOT_RING) * NVSI_SLOT_BYTES);
+        int status = word_reached(c, c->cursor, slot, nvsi_coll_word(next, 1));
         if (status <= 0)
             return status;
     }
@@ -111,150 +100,21 @@ static int my_turn(const struct nvsi_coll *c)
     const struct nvsi_team *team = c->team;
     if (NVSI_UNLIKELY(team->broken))
         return nvsi_error(team->broken, "%s: an earlier collective of this team failed",
-                          c->args.fn);
+                          c->args->fn);
     return c->seq + team->in_flight == team->seq + 1;
-}
-
-/* ---- entering ------------------------------------------------------------------------------- */
-
-/* Segment and offset of a symmetric address in 64 bits, or 0. */
-static uint64_t ref_of(const void *ptr, size_t nbytes)
-{
-    for (int s = 0; s < NVSI_NUM_SEGS; s++) {
-        size_t offset = (size_t)((const char *)ptr - nvsi.seg[s].base);
-        if (offset < nvsi.seg[s].size && nbytes <= nvsi.seg[s].size - offset)
-            return (uint64_t)(s + 1) << 60 | offset;
-    }
-    return 0;
-}
-
-static char *mapped_ref(const struct nvsi_coll *c, int team_pe, uint64_t ref)
-{
-    if (!ref)
-        return NULL;
-    const struct nvsi_peer *peer = &nvsi.peers[c->team->pes[team_pe]];
-    return peer->mapped[(ref >> 60) - 1] + (ref & ((UINT64_C(1) << 60) - 1));
-}
-
-const char *nvsi_coll_src(const struct nvsi_coll *c, int team_pe)
-{
-    if (team_pe == c->team->team_pe)
-        return c->args.src;
-    return mapped_ref(c, team_pe, nvsi_coll_slot(c, team_pe)->ref.src);
-}
-
-char *nvsi_coll_dst(const struct nvsi_coll *c, int team_pe)
-{
-    if (team_pe == c->team->team_pe)
-        return c->args.dst;
-    return mapped_ref(c, team_pe, nvsi_coll_slot(c, team_pe)->ref.dst);
-}
-
-/* Bytes of src and dst that the call touches on this PE. */
-static void footprint(const struct nvsi_coll *c, size_t *src_bytes, size_t *dst_bytes)
-{
-    size_t block = c->args.nelems * c->args.elem_bytes, all = block * (size_t)c->team->npes;
-    *src_bytes = *dst_bytes = block;
-    if (c->kind->whole_input)
-        *src_bytes = all;
-    if (c->kind->kind == NVSI_KIND_ALL_GATHER || c->kind->kind == NVSI_KIND_ALL_TO_ALL)
-        *dst_bytes = all;
-    if (c->kind->kind == NVSI_KIND_ALL_TO_ALL && all) {
-        *src_bytes =
-            (all / c->args.elem_bytes - 1) * (size_t)c->args.src_stride * c->args.elem_bytes +
-            c->args.elem_bytes;
-        *dst_bytes =
-            (all / c->args.elem_bytes - 1) * (size_t)c->args.dst_stride * c->args.elem_bytes +
-            c->args.elem_bytes;
-    }
-}
-
-/* dst == src where direct work would overwrite what others still read. */
-static bool in_place_conflict(const struct nvsi_coll *c)
-{
-    return c->args.dst == c->args.src && c->team->npes > 1 &&
-           (c->kind->kind == NVSI_KIND_ALL_GATHER || c->kind->kind == NVSI_KIND_ALL_TO_ALL ||
-            c->kind->kind == NVSI_KIND_REDUCE_SCATTER);
-}
-
-static void fill_slot(struct nvsi_coll *c)
-{
-    size_t src_bytes = 0, dst_bytes = 0;
-    footprint(c, &src_bytes, &dst_bytes);
-    struct nvsi_slot *own = c->own;
-    /* A team of one has no slots and does not come here, which the checker cannot know. */
-    own->sig = c->sig; // NOLINT(clang-analyzer-core.NullDereference)
-    own->history = c->history;
-    own->nelems = c->args.nelems;
-    bool strided = c->args.src_stride != 1 || c->args.dst_stride != 1;
-    if (src_bytes <= NVSI_EAGER_BYTES && !strided) {
-        own->mode = c->mode = NVSI_EAGER;
-        if (src_bytes && (!c->kind->rooted || nvsi_coll_is_root(c)))
-            memcpy(own->data, c->args.src, src_bytes);
-        return;
-    }
-    own->mode = c->mode = NVSI_DIRECT;
-    own->ref.src = ref_of(c->args.src, src_bytes);
-    own->ref.dst = ref_of(c->args.dst, dst_bytes);
-    if (in_place_conflict(c) && !strided)
-        own->ref.src = 0;
-}
-
-/* OpenSHMEM and NVSHMEM allow symmetric addresses only. */
-static int check_symmetric(const struct nvsi_coll *c)
-{
-    size_t src_bytes, dst_bytes;
-    footprint(c, &src_bytes, &dst_bytes);
-    if (dst_bytes && !ref_of(c->args.dst, dst_bytes))
-        return nvsi_bad_access(c->args.fn, c->args.dst, dst_bytes, 1, nvsi.me);
-    if (src_bytes && !ref_of(c->args.src, src_bytes))
-        return nvsi_bad_access(c->args.fn, c->args.src, src_bytes, 1, nvsi.me);
-    return 0;
-}
-
-static void stamp_flight(const struct nvsi_coll *c)
-{
-    struct nvsi_flight *flight = nvsi.flight;
-    NVSI_FLIGHT_SET(flight, op, c->args.flight ? c->args.flight : (uint32_t)c->kind->flight);
-    NVSI_FLIGHT_SET(flight, team, c->team->slot);
-    NVSI_FLIGHT_SET(flight, peer, -1);
-    NVSI_FLIGHT_SET(flight, dtype, c->args.dtype);
-    NVSI_FLIGHT_SET(flight, redop, c->args.op);
-    NVSI_FLIGHT_SET(flight, seq, c->seq);
-    NVSI_FLIGHT_SET(flight, nelems, c->args.nelems);
-    NVSI_FLIGHT_SET(flight, nbytes, c->args.nelems * c->args.elem_bytes);
-    NVSI_FLIGHT_SET(flight, busy, 1);
 }
 
 int nvsi_coll_begin(struct nvsi_coll *c, const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                     const struct nvsi_coll_args *args)
 {
-    c->kind = kind;
-    c->team = team;
-    c->args = *args;
-    if (args->dtype >= 0)
-        c->args.elem_bytes = nvsi_dtype_size(args->dtype);
+    nvsi_coll_prepare(c, kind, team, args);
     if (NVSI_UNLIKELY(team->broken))
-        return nvsi_error(team->broken, "%s: an earlier collective of this team failed",
-                          c->args.fn);
-    if (c->args.flags & NVSI_COLL_SYMMETRIC) {
-        int status = check_symmetric(c);
-        if (NVSI_UNLIKELY(status))
-            return status;
-    }
-    c->seq = ++team->seq;
-    c->sig = nvsi_coll_sig(c);
-    c->history = team->history;
-    team->history = nvsi_coll_history(c);
+        return nvsi_error(team->broken, "%s: an earlier collective of this team failed", args->fn);
+    int status = nvsi_coll_check_symmetric(c);
+    if (NVSI_UNLIKELY(status))
+        return status;
+    nvsi_coll_count(c);
     team->in_flight++;
-    c->state = STATE_LAP;
-    c->phase = 0;
-    c->cursor = 0;
-    c->awaited = -1;
-    c->any_staged = false;
-    c->at = 0;
-    stamp_flight(c);
-    c->own = team->npes > 1 ? nvsi_coll_slot(c, team->team_pe) : NULL;
     return 0;
 }
 
@@ -264,13 +124,11 @@ int nvsi_coll_begin(struct nvsi_coll *c, const struct nvsi_coll_kind *kind, stru
  * same to all members. A slot that is eager itself (collect) needs nothing. */
 static bool anybody_staged(const struct nvsi_coll *c)
 {
-    int first = c->kind->rooted ? c->args.root : 0;
-    int end = c->kind->rooted ? c->args.root + 1 : c->team->npes;
+    int first = c->kind->rooted ? c->args->root : 0;
+    int end = c->kind->rooted ? c->args->root + 1 : c->team->npes;
     for (int i = first; i < end; i++) {
-        const struct nvsi_slot *slot = nvsi_coll_slot(c, i);
-        if (slot->mode == NVSI_EAGER)
-            continue;
-        if (!slot->ref.src || (c->kind->needs_dst && !slot->ref.dst))
+        const struct nvsi_refs *refs = nvsi_coll_refs(c, i);
+        if (!nvsi_coll_is_eager(c, i) && (!refs->src || (c->kind->needs_dst && !refs->dst)))
             return true;
     }
     return false;
@@ -281,7 +139,7 @@ static bool anybody_direct(const struct nvsi_coll *c)
     if (!c->kind->own_count)
         return c->mode != NVSI_EAGER;
     for (int i = 0; i < c->team->npes; i++)
-        if (nvsi_coll_slot(c, i)->mode != NVSI_EAGER)
+        if (!nvsi_coll_is_eager(c, i))
             return true;
     return false;
 }
@@ -300,14 +158,15 @@ static int check_sum(struct nvsi_coll *c)
     uint64_t total = 0, bytes = 0;
     bool overflow = false;
     for (int i = 0; i < c->team->npes; i++)
-        overflow |= __builtin_add_overflow(total, nvsi_coll_slot(c, i)->nelems, &total);
-    overflow |= __builtin_mul_overflow(total, c->args.elem_bytes, &bytes);
-    if (NVSI_LIKELY(!overflow && (!bytes || ref_of(c->args.dst, bytes))))
+        overflow |= __builtin_add_overflow(total, nvsi_coll_nelems(c, i), &total);
+    overflow |= __builtin_mul_overflow(total, c->args->elem_bytes, &bytes);
+    if (NVSI_LIKELY(!overflow && (!bytes || nvsi_coll_ref(c->args->dst, bytes))))
         return 0;
-    int status = nvsi_error(NVS_ERR_INVALID,
-                            "%s: %llu elements of %zu bytes from all PEs do not fit at dst %p: it "
-                            "would run past the end of symmetric memory",
-                            c->args.fn, (unsigned long long)total, c->args.elem_bytes, c->args.dst);
+    int status =
+        nvsi_error(NVS_ERR_INVALID,
+                   "%s: %llu elements of %zu bytes from all PEs do not fit at dst %p: it "
+                   "would run past the end of symmetric memory",
+                   c->args->fn, (unsigned long long)total, c->args->elem_bytes, c->args->dst);
     nvsi_coll_break(c, status);
     return status;
 }
@@ -325,13 +184,14 @@ static int after_entry(struct nvsi_coll *c)
     }
     if (anybody_staged(c)) {
         c->any_staged = true;
-        c->state = STATE_STAGE_IN;
+        c->state = NVSI_COLL_STAGE_IN;
         return NVSI_STEP_AGAIN;
     }
+    own_line(&c->own->later);
     c->kind->direct(c);
     publish(c);
     c->cursor = 0;
-    c->state = STATE_EXIT;
+    c->state = NVSI_COLL_EXIT;
     return NVSI_STEP_AGAIN;
 }
 
@@ -345,13 +205,13 @@ static int await_exit(struct nvsi_coll *c)
 
 static int stage_in(struct nvsi_coll *c)
 {
-    size_t left = c->args.nelems - c->at, chunk = c->kind->chunk_elems(c);
+    size_t left = c->args->nelems - c->at, chunk = c->kind->chunk_elems(c);
     c->count = left < chunk ? left : chunk;
     if (c->kind->copy_in)
         c->kind->copy_in(c);
     publish(c);
     c->cursor = 0;
-    c->state = STATE_STAGE_READY;
+    c->state = NVSI_COLL_STAGE_READY;
     return NVSI_STEP_AGAIN;
 }
 
@@ -360,9 +220,9 @@ static int stage_out(struct nvsi_coll *c)
     if (c->kind->copy_out)
         c->kind->copy_out(c);
     c->at += c->count;
-    if (c->at == c->args.nelems)
+    if (c->at == c->args->nelems)
         return finish(c);
-    c->state = STATE_STAGE_IN;
+    c->state = NVSI_COLL_STAGE_IN;
     return NVSI_STEP_AGAIN;
 }
 
@@ -370,7 +230,7 @@ int nvsi_coll_step(struct nvsi_coll *c)
 {
     int status;
     switch (c->state) {
-    case STATE_LAP:
+    case NVSI_COLL_LAP:
         status = my_turn(c);
         if (NVSI_UNLIKELY(status <= 0))
             return status;
@@ -381,28 +241,30 @@ int nvsi_coll_step(struct nvsi_coll *c)
         status = lap_clear(c);
         if (NVSI_UNLIKELY(status <= 0))
             return status;
-        fill_slot(c);
+        nvsi_coll_fill_slot(c);
         publish(c);
-        c->state = STATE_ENTRY;
+        nvsi_coll_stamp(c);
+        own_next_slot(c, 0);
+        c->state = NVSI_COLL_ENTRY;
         /* fall through */
-    case STATE_ENTRY:
+    case NVSI_COLL_ENTRY:
         status = await_entry(c);
         return status > 0 ? after_entry(c) : status;
-    case STATE_EXIT:
+    case NVSI_COLL_EXIT:
         status = await_exit(c);
         return status > 0 ? finish(c) : status;
-    case STATE_STAGE_IN:
+    case NVSI_COLL_STAGE_IN:
         return stage_in(c);
-    case STATE_STAGE_READY:
+    case NVSI_COLL_STAGE_READY:
         status = await_all(c, c->phase);
         if (status <= 0)
             return status;
         c->kind->work(c);
         publish(c);
         c->cursor = 0;
-        c->state = STATE_STAGE_WORKED;
+        c->state = NVSI_COLL_STAGE_WORKED;
         return NVSI_STEP_AGAIN;
-    default: /* STATE_STAGE_WORKED */
+    default: /* NVSI_COLL_STAGE_WORKED */
         status = await_all(c, c->phase);
         return status > 0 ? stage_out(c) : status;
     }
@@ -412,7 +274,8 @@ int nvsi_coll_step(struct nvsi_coll *c)
 static int run_patiently(struct nvsi_coll *c)
 {
     struct nvsi_wait wait = {0};
-    int status, state = c->state, cursor = c->cursor;
+    int status, cursor = c->cursor;
+    enum nvsi_coll_state state = c->state;
     while ((status = nvsi_coll_step(c)) == NVSI_STEP_AGAIN) {
         if (c->state != state || c->cursor != cursor) { /* something moved: be quick again */
             state = c->state;
@@ -430,37 +293,53 @@ static int run_patiently(struct nvsi_coll *c)
     return status;
 }
 
-/* Polls before patience begins: a small collective is over within a fraction of a microsecond, and
- * even a pause instruction takes a good part of that. */
-enum { EAGER_POLLS = 50 };
+static int run_to_end(struct nvsi_coll *c)
+{
+    int status = NVSI_STEP_AGAIN;
+    for (int polls = nvsi.polls; polls && status == NVSI_STEP_AGAIN; polls--)
+        status = nvsi_coll_step(c);
+    if (NVSI_UNLIKELY(status == NVSI_STEP_AGAIN))
+        status = run_patiently(c);
+    if (NVSI_LIKELY(status == NVSI_STEP_DONE))
+        return 0;
+    nvsi_flight_leave();
+    return status;
+}
 
 int nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                   const struct nvsi_coll_args *args)
 {
     struct nvsi_coll c;
     int status = nvsi_coll_begin(&c, kind, team, args);
-    if (NVSI_UNLIKELY(status))
-        return status;
-    for (int poll = 0; poll < EAGER_POLLS; poll++) {
-        status = nvsi_coll_step(&c);
-        if (NVSI_LIKELY(status == NVSI_STEP_DONE))
-            return 0;
-        if (NVSI_UNLIKELY(status < 0))
-            break;
-    }
-    if (status == NVSI_STEP_AGAIN)
-        status = run_patiently(&c);
-    if (NVSI_UNLIKELY(status < 0))
-        nvsi_flight_leave();
-    return status == NVSI_STEP_DONE ? 0 : status;
+    return NVSI_UNLIKELY(status) ? status : run_to_end(&c);
+}
+
+int nvsi_coll_resume(struct nvsi_coll *c)
+{
+    c->team->in_flight++;
+    return run_to_end(c);
 }
 
 /* ---- what the kinds use --------------------------------------------------------------------- */
 
+const char *nvsi_coll_src(const struct nvsi_coll *c, int team_pe)
+{
+    if (team_pe == c->team->team_pe)
+        return c->args->src;
+    return nvsi_coll_mapped_ref(c, team_pe, nvsi_coll_refs(c, team_pe)->src);
+}
+
+char *nvsi_coll_dst(const struct nvsi_coll *c, int team_pe)
+{
+    if (team_pe == c->team->team_pe)
+        return c->args->dst;
+    return nvsi_coll_mapped_ref(c, team_pe, nvsi_coll_refs(c, team_pe)->dst);
+}
+
 static bool streams(const struct nvsi_coll *c, size_t nbytes)
 {
     return nbytes >= nvsi.config.stream_threshold &&
-           c->args.nelems * c->args.elem_bytes >= nvsi.config.stream_threshold;
+           c->args->nelems * c->args->elem_bytes >= nvsi.config.stream_threshold;
 }
 
 void nvsi_coll_copy(const struct nvsi_coll *c, void *dst, const void *src, size_t nbytes)
@@ -483,10 +362,10 @@ void nvsi_coll_fold(const struct nvsi_coll *c, void *const *dsts, int ndst, cons
                              .ndst = ndst,
                              .nsrc = c->team->npes,
                              .nelems = nelems,
-                             .dtype = c->args.dtype,
-                             .op = c->args.op,
+                             .dtype = c->args->dtype,
+                             .op = c->args->op,
                              .divisor = c->team->npes,
-                             .stream = c->args.nelems * c->args.elem_bytes >=
+                             .stream = c->args->nelems * c->args->elem_bytes >=
                                        nvsi.config.stream_threshold};
     if (nelems)
         nvsi_fold(&fold);
@@ -495,7 +374,7 @@ void nvsi_coll_fold(const struct nvsi_coll *c, void *const *dsts, int ndst, cons
 void nvsi_coll_share(const struct nvsi_coll *c, size_t nelems, int part, size_t *first,
                      size_t *count)
 {
-    size_t npes = (size_t)c->team->npes, line = 64 / c->args.elem_bytes;
+    size_t npes = (size_t)c->team->npes, line = 64 / c->args->elem_bytes;
     size_t share = (nelems + npes - 1) / npes;
     if (line > 1)
         share = (share + line - 1) / line * line;

@@ -4,7 +4,9 @@
  * Every PE has, for each team, a ring of slots. The collective number seq of the team uses entry
  * seq mod ring. A PE publishes into its own slot only; the others read it:
  *
- *   word    seq << PHASE_BITS | phase: what this PE has reached; stored last, with release
+ *   word    seq << PHASE_BITS | phase: what this PE has reached; stored last, with release. The
+ *           phases after the entry have a word of their own (later), in another line, so that the
+ *           line that all have read at the entry has not to come back
  *   sig     kind, type, operator and root of the call, so that a mismatch is seen, not suffered
  *           (disagree.c)
  *   nelems  and the data itself if it is small ("eager": it arrives in the cache line that carries
@@ -33,6 +35,11 @@
 #include "fast.h"
 #include "fold.h"
 
+/* Where src and dst of a call are: segment and offset, or 0 for ordinary memory. */
+struct nvsi_refs {
+    uint64_t src, dst;
+};
+
 struct nvsi_slot {
     _Atomic uint64_t word;
     uint64_t sig;
@@ -40,11 +47,10 @@ struct nvsi_slot {
     uint32_t mode;    /* enum nvsi_mode */
     uint32_t history; /* hash of the calls on this team before this one: disagree.c */
     union {
-        struct {
-            uint64_t src, dst; /* segment and offset, or 0: not symmetric */
-        } ref;
-        char data[NVSI_SLOT_BYTES - 32];
+        struct nvsi_refs refs;
+        char data[NVSI_SLOT_BYTES - 32 - 64];
     };
+    _Alignas(64) _Atomic uint64_t later;
 };
 _Static_assert(sizeof(struct nvsi_slot) == NVSI_SLOT_BYTES, "shared layout");
 _Static_assert(offsetof(struct nvsi_slot, data) == 32, "eager data starts in the word's line");
@@ -56,6 +62,22 @@ enum nvsi_mode { NVSI_EAGER = 1, NVSI_DIRECT = 2, NVSI_STAGED = 3 };
 _Static_assert(NVSI_EAGER_BYTES <= sizeof(((struct nvsi_slot *)0)->data), "fits a slot");
 
 #define NVSI_PHASE_BITS 20
+
+/* The word of a slot that tells a phase. */
+static inline _Atomic uint64_t *nvsi_coll_word_of(struct nvsi_slot *slot, uint32_t phase)
+{
+    return phase == 1 ? &slot->word : &slot->later;
+}
+
+static inline uint64_t nvsi_coll_word(uint64_t seq, uint32_t phase)
+{
+    return seq << NVSI_PHASE_BITS | phase;
+}
+
+/* So far ahead is only the word of a PE that has given up: others are ahead of us by less than a
+ * ring, and lap_clear() looks back by as much. So one compare tells the usual case, a word that has
+ * reached what is awaited, from both others: word - awaited < NVSI_COLL_GAVE_UP. */
+#define NVSI_COLL_GAVE_UP (UINT64_C(2) * NVSI_SLOT_RING << NVSI_PHASE_BITS)
 
 enum nvsi_kind {
     NVSI_KIND_SYNC = 1,
@@ -89,16 +111,26 @@ struct nvsi_coll_kind {
     void (*copy_out)(struct nvsi_coll *c);
 };
 
+enum nvsi_coll_state {
+    NVSI_COLL_LAP, /* not entered yet */
+    NVSI_COLL_ENTRY,
+    NVSI_COLL_EXIT,
+    NVSI_COLL_STAGE_IN,
+    NVSI_COLL_STAGE_READY,
+    NVSI_COLL_STAGE_WORKED
+};
+
 /* One collective in flight. */
 struct nvsi_coll {
     const struct nvsi_coll_kind *kind;
     struct nvsi_team *team;
-    struct nvsi_coll_args args;
+    const struct nvsi_coll_args *args; /* the caller's, until the collective is done */
     uint64_t seq;
     uint64_t sig;
     uint32_t history; /* of the calls before it */
     struct nvsi_slot *own;
-    int state;
+    struct nvsi_refs refs; /* as in the own slot, unless that is eager */
+    enum nvsi_coll_state state;
     uint32_t mode;
     uint32_t phase;   /* the last one published */
     int cursor;       /* members below it have reached the awaited phase */
@@ -109,6 +141,13 @@ struct nvsi_coll {
 
 enum { NVSI_STEP_AGAIN = 0, NVSI_STEP_DONE = 1 };
 
+/* The kinds there are. */
+extern const struct nvsi_coll_kind nvsi_kind_sync, nvsi_kind_barrier, nvsi_kind_broadcast,
+    nvsi_kind_all_gather, nvsi_kind_collect, nvsi_kind_all_to_all, nvsi_kind_all_reduce,
+    nvsi_kind_reduce_scatter;
+
+/* ---- coll.c ---- */
+
 /* Begins a collective. 0, or an error (team broken, address not symmetric). */
 int nvsi_coll_begin(struct nvsi_coll *c, const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                     const struct nvsi_coll_args *args);
@@ -117,13 +156,74 @@ int nvsi_coll_step(struct nvsi_coll *c);
 /* Begin, then step until done. */
 int nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                   const struct nvsi_coll_args *args);
+/* The rest of a collective that has entered by the short way of express.h. */
+NVSI_COLD int nvsi_coll_resume(struct nvsi_coll *c);
+
+/* ---- enter.c: the addresses of a call, and filling its slot ---- */
+
+/* The error of an address that is not symmetric although the call asks for that. */
+NVSI_COLD int nvsi_coll_not_symmetric(const struct nvsi_coll *c);
+/* All of this PE's slot but the word; chooses c->mode. */
+void nvsi_coll_fill_slot(struct nvsi_coll *c);
+/* Where a published reference of a member is mapped here; NULL for 0, ordinary memory. */
+char *nvsi_coll_mapped_ref(const struct nvsi_coll *c, int team_pe, uint64_t ref);
+
+/* Segment and offset of a symmetric address in 64 bits, or 0. */
+NVSI_INLINE uint64_t nvsi_coll_ref(const void *ptr, size_t nbytes)
+{
+    for (int s = 0; s < NVSI_NUM_SEGS; s++) {
+        size_t offset = (size_t)((const char *)ptr - nvsi.seg[s].base);
+        if (offset < nvsi.seg[s].size && nbytes <= nvsi.seg[s].size - offset)
+            return (uint64_t)(s + 1) << 60 | offset;
+    }
+    return 0;
+}
+
+/* From the first element of a strided object to the end of its last. */
+NVSI_INLINE size_t nvsi_coll_span(size_t nelems, ptrdiff_t stride, size_t elem_bytes)
+{
+    return nelems ? ((nelems - 1) * (size_t)stride + 1) * elem_bytes : 0;
+}
+
+/* Bytes of src and dst that the call touches on this PE. */
+NVSI_INLINE void nvsi_coll_footprint(const struct nvsi_coll *c, size_t *src_bytes,
+                                     size_t *dst_bytes)
+{
+    const struct nvsi_coll_args *args = c->args;
+    size_t block = args->nelems * args->elem_bytes, all = args->nelems * (size_t)c->team->npes;
+    enum nvsi_kind kind = c->kind->kind;
+    *src_bytes = c->kind->whole_input ? all * args->elem_bytes : block;
+    *dst_bytes = kind == NVSI_KIND_ALL_GATHER ? all * args->elem_bytes : block;
+    if (kind == NVSI_KIND_ALL_TO_ALL) {
+        *src_bytes = nvsi_coll_span(all, args->src_stride, args->elem_bytes);
+        *dst_bytes = nvsi_coll_span(all, args->dst_stride, args->elem_bytes);
+    }
+}
+
+/* OpenSHMEM and NVSHMEM allow symmetric addresses only. */
+NVSI_INLINE int nvsi_coll_check_symmetric(const struct nvsi_coll *c)
+{
+    size_t src_bytes, dst_bytes;
+    nvsi_coll_footprint(c, &src_bytes, &dst_bytes);
+    if (NVSI_LIKELY(!(c->args->flags & NVSI_COLL_SYMMETRIC) ||
+                    ((!dst_bytes || nvsi_coll_ref(c->args->dst, dst_bytes)) &&
+                     (!src_bytes || nvsi_coll_ref(c->args->src, src_bytes)))))
+        return 0;
+    return nvsi_coll_not_symmetric(c);
+}
+
+NVSI_INLINE bool nvsi_coll_strided(const struct nvsi_coll *c)
+{
+    return c->kind->kind == NVSI_KIND_ALL_TO_ALL &&
+           (c->args->src_stride != 1 || c->args->dst_stride != 1);
+}
 
 /* ---- disagree.c ---- */
 
 /* What PEs must agree on but for the count, in 64 bits. */
 static inline uint64_t nvsi_coll_sig(const struct nvsi_coll *c)
 {
-    const struct nvsi_coll_args *args = &c->args;
+    const struct nvsi_coll_args *args = c->args;
     uint64_t detail = c->kind->rooted ? (uint64_t)args->root
                                       : (uint64_t)(args->dst_stride * 4096 + args->src_stride);
     return (uint64_t)c->kind->kind | (uint64_t)(args->dtype + 1) << 8 | (uint64_t)args->op << 16 |
@@ -133,7 +233,7 @@ static inline uint64_t nvsi_coll_sig(const struct nvsi_coll *c)
 /* c->history with this call added. */
 static inline uint32_t nvsi_coll_history(const struct nvsi_coll *c)
 {
-    uint64_t hash = c->sig ^ (c->kind->own_count ? 0 : c->args.nelems << 20) ^ c->history;
+    uint64_t hash = c->sig ^ (c->kind->own_count ? 0 : c->args->nelems << 20) ^ c->history;
     hash *= UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(hash >> 32);
 }
@@ -142,7 +242,7 @@ static inline uint32_t nvsi_coll_history(const struct nvsi_coll *c)
 static inline bool nvsi_coll_matches(const struct nvsi_coll *c, const struct nvsi_slot *slot)
 {
     return slot->sig == c->sig && slot->history == c->history &&
-           (c->kind->own_count || slot->nelems == c->args.nelems);
+           (c->kind->own_count || slot->nelems == c->args->nelems);
 }
 
 /* Member team_pe takes part in another collective, or has given up the team (`word` of its slot
@@ -160,9 +260,33 @@ static inline struct nvsi_slot *nvsi_coll_slot(const struct nvsi_coll *c, int te
                                 (c->seq % NVSI_SLOT_RING) * NVSI_SLOT_BYTES);
 }
 
+/* This PE's own slot is better not read again: where a core that reads a modified line takes it
+ * over altogether (AMD's do), it would have to come back. So a call keeps what it has published. */
+static inline const struct nvsi_refs *nvsi_coll_refs(const struct nvsi_coll *c, int team_pe)
+{
+    return team_pe == c->team->team_pe ? &c->refs : &nvsi_coll_slot(c, team_pe)->refs;
+}
+
+static inline bool nvsi_coll_is_eager(const struct nvsi_coll *c, int team_pe)
+{
+    uint32_t mode = team_pe == c->team->team_pe ? c->mode : nvsi_coll_slot(c, team_pe)->mode;
+    return mode == NVSI_EAGER;
+}
+
+static inline uint64_t nvsi_coll_nelems(const struct nvsi_coll *c, int team_pe)
+{
+    return team_pe == c->team->team_pe ? c->args->nelems : nvsi_coll_slot(c, team_pe)->nelems;
+}
+
+/* What a member gives to a small collective. */
+static inline const char *nvsi_coll_input(const struct nvsi_coll *c, int team_pe)
+{
+    return team_pe == c->team->team_pe ? c->args->src : nvsi_coll_slot(c, team_pe)->data;
+}
+
 static inline bool nvsi_coll_is_root(const struct nvsi_coll *c)
 {
-    return c->team->team_pe == c->args.root;
+    return c->team->team_pe == c->args->root;
 }
 
 /* The member that this PE reads in turn n: PEs begin with themselves, so that no source is read by
@@ -176,7 +300,7 @@ static inline int nvsi_coll_nth_source(const struct nvsi_coll *c, int n)
 /* Whether a member's src is ordinary memory and has to be read from its stage. */
 static inline bool nvsi_coll_staged(const struct nvsi_coll *c, int team_pe)
 {
-    return !nvsi_coll_slot(c, team_pe)->ref.src;
+    return !nvsi_coll_refs(c, team_pe)->src;
 }
 
 static inline char *nvsi_coll_stage(const struct nvsi_coll *c, int team_pe)

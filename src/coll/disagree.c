@@ -81,7 +81,7 @@ int nvsi_coll_mismatch(struct nvsi_coll *c, int team_pe)
     int status = nvsi_error(NVS_ERR_MISMATCH,
                             "%s: PEs disagree about collective #%llu of their team: PE %d calls "
                             "%s, PE %d calls %s",
-                            c->args.fn, (unsigned long long)at.seq, nvsi.me, mine,
+                            c->args->fn, (unsigned long long)at.seq, nvsi.me, mine,
                             c->team->pes[team_pe], other);
     nvsi_coll_break(c, status);
     return status;
@@ -95,7 +95,7 @@ int nvsi_coll_gave_up(struct nvsi_coll *c, int team_pe, uint64_t word)
     if (seq == c->seq && !nvsi_coll_matches(c, nvsi_coll_slot(c, team_pe)))
         return nvsi_coll_mismatch(c, team_pe);
     nvsi_error(status, "%s: PE %d has given up this team, because its collective #%llu failed",
-               c->args.fn, c->team->pes[team_pe], (unsigned long long)seq);
+               c->args->fn, c->team->pes[team_pe], (unsigned long long)seq);
     nvsi_coll_break(c, status);
     return status;
 }
@@ -108,9 +108,11 @@ void nvsi_coll_break(struct nvsi_coll *c, int status)
         return;
     team->broken = status;
     uint64_t word = (c->seq + LEAP) << NVSI_PHASE_BITS | (uint64_t)-status;
-    for (at.seq = 0; team->npes > 1 && at.seq < NVSI_SLOT_RING; at.seq++)
-        atomic_store_explicit(&nvsi_coll_slot(&at, team->team_pe)->word, word,
-                              memory_order_release);
+    for (at.seq = 0; team->npes > 1 && at.seq < NVSI_SLOT_RING; at.seq++) {
+        struct nvsi_slot *own = nvsi_coll_slot(&at, team->team_pe);
+        atomic_store_explicit(&own->word, word, memory_order_release);
+        atomic_store_explicit(&own->later, word, memory_order_release);
+    }
     team->seq = c->seq + 2 * LEAP;
     nvsi_wake_team(team);
 }

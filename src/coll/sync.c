@@ -2,45 +2,46 @@
  * sync.c - barrier and sync: a collective without data; each PE publishes and waits for all.
  * Cost: one cache line from each member, all in flight at once.
  */
-#include "coll.h"
+#include "express.h"
+#include "transport/transport.h"
 
 static void nothing(struct nvsi_coll *c)
 {
     (void)c;
 }
 
-static const struct nvsi_coll_kind sync_kind = {
+const struct nvsi_coll_kind nvsi_kind_sync = {
     .kind = NVSI_KIND_SYNC, .flight = NVSI_AT_SYNC, .alone = nothing, .eager = nothing};
 
-static const struct nvsi_coll_kind barrier_kind = {
+const struct nvsi_coll_kind nvsi_kind_barrier = {
     .kind = NVSI_KIND_SYNC, .flight = NVSI_AT_BARRIER, .alone = nothing, .eager = nothing};
 
 static const struct nvsi_coll_args no_data = {
     .dtype = -1, .dst_stride = 1, .src_stride = 1, .elem_bytes = 1};
 
-static int run(const char *fn, const struct nvsi_coll_kind *kind, struct nvsi_team *team,
-               uint32_t flight)
+NVSI_INLINE int run(const char *fn, const struct nvsi_coll_kind *kind, struct nvsi_team *team,
+                    uint32_t flight)
 {
     struct nvsi_coll_args args = no_data;
     args.fn = fn;
     args.flight = flight;
-    return nvsi_coll_run(kind, team, &args);
+    return nvsi_coll_express(kind, team, &args);
 }
 
 int nvsi_sync(const char *fn, struct nvsi_team *team)
 {
-    return run(fn, &sync_kind, team, 0);
+    return run(fn, &nvsi_kind_sync, team, 0);
 }
 
 int nvsi_sync_within(const char *fn, struct nvsi_team *team, enum nvsi_flight_op flight)
 {
-    return run(fn, &sync_kind, team, flight);
+    return run(fn, &nvsi_kind_sync, team, flight);
 }
 
 int nvsi_barrier(const char *fn, struct nvsi_team *team)
 {
-    int status = nvsi_quiet(NULL, fn);
-    return status ? status : run(fn, &barrier_kind, team, 0);
+    int status = nvsi.transport->quiet ? nvsi.transport->quiet(NULL) : 0;
+    return status ? status : run(fn, &nvsi_kind_barrier, team, 0);
 }
 
 const char *nvsi_coll_kind_name(int kind)

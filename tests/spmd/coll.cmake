@@ -27,7 +27,6 @@ nvs_spmd_test(coll_random_long PROGRAM coll_random NPES 2 3 8 ARGS long LABELS s
 # Internal functions on several PEs: the library's objects instead of the library.
 add_executable(spmd_coll_async ../unit/coll_async.c)
 target_link_libraries(spmd_coll_async PRIVATE nvs_core)
-target_link_options(spmd_coll_async PRIVATE -Wl,--wrap=nvsi_coll_run)
 set_target_properties(spmd_coll_async PROPERTIES OUTPUT_NAME coll_async
                       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/spmd)
 foreach(npes 1 2 3 4 8)

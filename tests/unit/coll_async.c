@@ -2,9 +2,7 @@
  * coll_async.c - collectives as resumable steps: several in flight on two teams, stepped in any
  * order, none of them blocking. Those of one team finish in the order in which they began.
  *
- * A program of several PEs over internal functions, run by nvsrun (tests/spmd/coll.cmake). The
- * kinds of collective are private to their files; the linker hands nvsi_coll_run() to this file
- * (--wrap), which begins the collective instead of running it.
+ * A program of several PEs over internal functions, run by nvsrun (tests/spmd/coll.cmake).
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -16,26 +14,15 @@ enum { IN_FLIGHT = 6, ROUNDS = 150, MOST = 150000 };
 
 struct flight {
     struct nvsi_coll coll;
+    struct nvsi_coll_args args;
     int team; /* 0 or 1 */
     bool broadcast, done;
     size_t nelems;
     int64_t *dst, *src;
 };
 
-static struct flight flights[IN_FLIGHT], *beginning;
+static struct flight flights[IN_FLIGHT];
 static int64_t *symmetric[IN_FLIGHT][2], *ordinary[IN_FLIGHT][2];
-
-int __real_nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
-                         const struct nvsi_coll_args *args);
-int __wrap_nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
-                         const struct nvsi_coll_args *args);
-
-int __wrap_nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
-                         const struct nvsi_coll_args *args)
-{
-    return beginning ? nvsi_coll_begin(&beginning->coll, kind, team, args)
-                     : __real_nvsi_coll_run(kind, team, args);
-}
 
 /* The same on all PEs. */
 static unsigned agreed(unsigned bound)
@@ -60,19 +47,19 @@ static void begin(int n)
     for (size_t i = 0; i < flight->nelems; i++)
         flight->src[i] =
             flight->broadcast && nvsi.teams[flight->team]->team_pe != root ? -1 : (int64_t)i + n;
-    struct nvsi_coll_args args = {.fn = "test",
-                                  .dst = flight->dst,
-                                  .src = flight->src,
-                                  .nelems = flight->nelems,
-                                  .dst_stride = 1,
-                                  .src_stride = 1,
-                                  .dtype = NVSI_INT64,
-                                  .op = NVSI_SUM,
-                                  .root = flight->broadcast ? root : 0};
-    beginning = flight;
-    int status = flight->broadcast ? nvsi_broadcast(nvsi.teams[flight->team], &args)
-                                   : nvsi_all_reduce(nvsi.teams[flight->team], &args);
-    beginning = NULL;
+    flight->args = (struct nvsi_coll_args){.fn = "test",
+                                           .dst = flight->dst,
+                                           .src = flight->src,
+                                           .nelems = flight->nelems,
+                                           .dst_stride = 1,
+                                           .src_stride = 1,
+                                           .dtype = NVSI_INT64,
+                                           .elem_bytes = sizeof(int64_t),
+                                           .op = NVSI_SUM,
+                                           .root = flight->broadcast ? root : 0};
+    const struct nvsi_coll_kind *kind =
+        flight->broadcast ? &nvsi_kind_broadcast : &nvsi_kind_all_reduce;
+    int status = nvsi_coll_begin(&flight->coll, kind, nvsi.teams[flight->team], &flight->args);
     CHECK(status == 0, "begin %d: %d", n, status);
 }
 

@@ -8,7 +8,8 @@
 static void check_partition(size_t nelems, int npes, size_t elem_bytes)
 {
     struct nvsi_team team = {.npes = npes};
-    struct nvsi_coll coll = {.team = &team, .args = {.elem_bytes = elem_bytes}};
+    struct nvsi_coll_args args = {.elem_bytes = elem_bytes};
+    struct nvsi_coll coll = {.team = &team, .args = &args};
     size_t next = 0, line = 64 / elem_bytes;
     for (int part = 0; part < npes; part++) {
         size_t first, count;
