@@ -11,8 +11,24 @@
 #     transport. Becomes spmd/NAME/n4, and spmd/NAME/n4/chaos with NVS_TRANSPORT=chaos.
 #     PROGRAM: that of another test, to run it again with other arguments.
 #
+# NVS_TEST_WRAPPER is a command that runs each of these programs: ./task valgrind. It makes them slow,
+# so the limits are ten times as long.
+#
 # Exit 0 is success, 77 says "cannot be tested here", everything else is a failure.
 # With ctest -j, a test takes as many places as it has PEs, so timing is as when it runs alone.
+
+set(NVS_TEST_WRAPPER "" CACHE STRING "Command that runs each test program, a list: valgrind;-q")
+# The program with its wrapper; by its path, which the wrapper needs.
+function(nvs_test_command out target)
+  set(${out} ${NVS_TEST_WRAPPER} $<TARGET_FILE:${target}> PARENT_SCOPE)
+endfunction()
+# A limit in seconds.
+function(nvs_test_timeout out seconds)
+  if(NVS_TEST_WRAPPER)
+    math(EXPR seconds "${seconds} * 10")
+  endif()
+  set(${out} ${seconds} PARENT_SCOPE)
+endfunction()
 
 function(nvs_unit_test name)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LABELS" ${ARGN})
@@ -23,7 +39,9 @@ function(nvs_unit_test name)
   target_link_libraries(unit_${name} PRIVATE nvs_core)
   set_target_properties(unit_${name} PROPERTIES OUTPUT_NAME ${name}
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/unit)
-  add_test(NAME unit/${name} COMMAND unit_${name})
+  nvs_test_command(command unit_${name})
+  nvs_test_timeout(arg_TIMEOUT ${arg_TIMEOUT})
+  add_test(NAME unit/${name} COMMAND ${command})
   set_tests_properties(unit/${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${arg_TIMEOUT}
                        LABELS "unit;${arg_LABELS}")
 endfunction()
@@ -46,6 +64,8 @@ function(nvs_spmd_test name)
     set_target_properties(spmd_${name} PROPERTIES OUTPUT_NAME ${name}
                           RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/spmd)
   endif()
+  nvs_test_command(command spmd_${arg_PROGRAM})
+  nvs_test_timeout(arg_TIMEOUT ${arg_TIMEOUT})
   # nvsrun's own limit comes first, since it says which PE hangs where; ctest's is the safety net.
   math(EXPR ctest_timeout "${arg_TIMEOUT} + 10")
   foreach(npes ${arg_NPES})
@@ -57,7 +77,7 @@ function(nvs_spmd_test name)
         list(APPEND env NVS_TRANSPORT=${transport})
       endif()
       add_test(NAME ${test} COMMAND nvsrun --bind none -n ${npes} --timeout ${arg_TIMEOUT}
-               $<TARGET_FILE:spmd_${arg_PROGRAM}> ${arg_ARGS})
+               ${command} ${arg_ARGS})
       set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${ctest_timeout}
                            PROCESSORS ${npes} ENVIRONMENT "${env}"
                            LABELS "spmd;${transport};${arg_LABELS}")

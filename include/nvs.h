@@ -64,6 +64,11 @@ NVS_API int nvs_finalize(void);
 NVS_API int nvs_my_pe(void);
 NVS_API int nvs_n_pes(void);
 
+/* The number of the current life between init and finalize, counted from 1 in each process; 0
+ * outside of it. A pointer or a team belongs to the life in which it was made. Any thread, any
+ * time. */
+NVS_API unsigned nvs_session(void);
+
 /* ---- memory ------------------------------------------------------------------------------- */
 
 /* Allocates `size` bytes of symmetric host memory, aligned to 64 bytes. Collective over all PEs,
@@ -146,6 +151,51 @@ NVS_API int nvs_reduce_scatter(nvs_team_t team, void *dst, const void *src, size
 /* Block p of dst (nelems elements) = block number my_pe of the src of PE p. */
 NVS_API int nvs_all_to_all(nvs_team_t team, void *dst, const void *src, size_t nelems,
                            enum nvs_dtype dtype, const struct nvs_call *call);
+
+/* ---- what this library is, and what it finds here ------------------------------------------- */
+
+/* How the text of a fact reads: words, a decimal integer, one that counts bytes, "yes" or "no". */
+enum nvs_fact_kind {
+    NVS_FACT_TEXT = 0,
+    NVS_FACT_NUMBER = 1,
+    NVS_FACT_BYTES = 2,
+    NVS_FACT_FLAG = 3
+};
+
+/* Later versions may add members at the end. */
+struct nvs_fact {
+    const char *section; /* what it is about: "library", "kernels", "transports", "heap", ... */
+    const char *key;     /* its name there: lower case, words joined by '_' */
+    enum nvs_fact_kind kind;
+    const char *value; /* NULL: not known */
+    const char *note;  /* why it is so, or what follows from it; NULL: nothing to say */
+};
+
+/* Calls each(fact, arg) for every fact about this build and about what it would use on this
+ * machine; facts of one section come one after the other. What only a job has, such as the size of
+ * the heap, is known between init and finalize. The strings live until each() returns. Any thread,
+ * any time. Returns 0, or NVS_ERR_INVALID if each is NULL. */
+NVS_API int nvs_info_facts(void (*each)(const struct nvs_fact *fact, void *arg), void *arg);
+
+/* A variable of the environment. Later versions may add members at the end. */
+struct nvs_variable {
+    const char *name;           /* NULL: the problem is about a name that does not exist */
+    const char *const *aliases; /* other names that count where it is not set; up to a NULL */
+    const char *value;          /* in the form in which it is typed; NULL: refused */
+    const char *default_value;
+    const char *set_by;  /* the name that set it; NULL: it has its default */
+    const char *takes;   /* what is allowed, in words */
+    const char *help;    /* what it does */
+    const char *problem; /* what init would say against it; NULL: nothing */
+};
+
+/* Calls each(variable, arg) for every variable that nvs reads, then once for every name in the
+ * environment that looks like one and is none, with nothing set but the problem. Between init and
+ * finalize the values are those in force, outside of that those of the environment. The strings
+ * live until each() returns. Any thread, any time, unless another one changes the environment.
+ * Returns 0, or NVS_ERR_INVALID if each is NULL. */
+NVS_API int nvs_info_variables(void (*each)(const struct nvs_variable *variable, void *arg),
+                               void *arg);
 
 #ifdef __cplusplus
 }

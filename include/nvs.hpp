@@ -99,14 +99,18 @@ class session
 };
 
 /* A symmetric array of trivial elements, not initialised. Its construction is collective over all
- * PEs, which pass the same size; memory is used again once all PEs have destroyed theirs. */
+ * PEs, which pass the same size; memory is used again once all PEs have destroyed theirs. One that
+ * outlives its session has lost its memory with it, and frees nothing. */
 template <typename T> class buffer
 {
     static_assert(std::is_trivially_copyable<T>::value, "other PEs copy the bytes of elements");
 
   public:
     buffer() noexcept = default;
-    explicit buffer(std::size_t nelems) : data_(allocate(nelems)), size_(nelems) {}
+    explicit buffer(std::size_t nelems)
+        : data_(allocate(nelems)), size_(nelems), session_(nvs_session())
+    {
+    }
     buffer(buffer &&other) noexcept { swap(other); }
     buffer &operator=(buffer &&other) noexcept
     {
@@ -115,7 +119,11 @@ template <typename T> class buffer
     }
     buffer(const buffer &) = delete;
     buffer &operator=(const buffer &) = delete;
-    ~buffer() { nvs_free(data_); }
+    ~buffer()
+    {
+        if (session_ == nvs_session())
+            nvs_free(data_);
+    }
 
     T *data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
@@ -134,10 +142,12 @@ template <typename T> class buffer
     {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
+        std::swap(session_, other.session_);
     }
 
     T *data_ = nullptr;
     std::size_t size_ = 0;
+    unsigned session_ = 0; /* whose memory it is */
 };
 
 /* ---- teams ----------------------------------------------------------------------------------- */
@@ -148,17 +158,17 @@ class team
 {
   public:
     team() noexcept = default;
-    team(team &&other) noexcept { std::swap(id_, other.id_); }
+    team(team &&other) noexcept { swap(other); }
     team &operator=(team &&other) noexcept
     {
-        std::swap(id_, other.id_);
+        swap(other);
         return *this;
     }
     team(const team &) = delete;
     team &operator=(const team &) = delete;
     ~team()
     {
-        if (id_ > NVSHMEMX_TEAM_SAME_MYNODE_INDEX && nvs_n_pes() > 0)
+        if (id_ > NVSHMEMX_TEAM_SAME_MYNODE_INDEX && session_ == nvs_session())
             nvshmem_team_destroy(id_);
     }
 
@@ -170,6 +180,7 @@ class team
         nvshmem_team_t id;
         detail::check(nvshmem_team_split_strided(id_, start, stride, size, nullptr, 0, &id));
         made.id_ = id;
+        made.session_ = nvs_session();
         return made;
     }
 
@@ -180,7 +191,14 @@ class team
     void barrier() const { detail::check(nvshmem_barrier(id_)); }
 
   private:
+    void swap(team &other) noexcept
+    {
+        std::swap(id_, other.id_);
+        std::swap(session_, other.session_);
+    }
+
     nvs_team_t id_ = NVS_TEAM_WORLD;
+    unsigned session_ = 0; /* in which it was made; the destructor of one of another does nothing */
 };
 
 /* Completes this PE's puts, then waits for all PEs (of a team). */

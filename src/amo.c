@@ -8,13 +8,14 @@ int nvsi_amo_slow(struct nvsi_ctx *ctx, const char *fn, enum nvsi_amo_code code,
                   size_t nbytes, uint64_t operand, uint64_t compare, int pe, uint64_t *old)
 {
     struct nvsi_remote at;
-    int status = nvsi_locate(fn, dst, 1, nbytes, nvsi_ctx_pe(ctx, pe), &at);
+    const char *what = code == NVSI_AMO_FETCH ? "src" : "dst";
+    int status = nvsi_locate(ctx, fn, what, dst, 1, nbytes, pe, &at);
     if (status)
         return status;
     if ((uintptr_t)dst % nbytes)
         return nvsi_error(NVS_ERR_INVALID,
-                          "%s: address %p is not aligned: an atomic of %zu bytes needs a multiple "
-                          "of %zu",
-                          fn, dst, nbytes, nbytes);
+                          "%s: %s: address %p is not aligned: an atomic of %zu bytes needs a "
+                          "multiple of %zu",
+                          fn, what, dst, nbytes, nbytes);
     return nvsi.peers[at.pe].ops->amo(ctx, &at, code, nbytes, operand, compare, old);
 }

@@ -94,7 +94,7 @@ static const char *value_of(const char *name)
     return text && *text ? text : NULL;
 }
 
-static int load_variable(struct nvsi_config *config, int i, char *message, size_t message_size)
+int nvsi_config_load_variable(struct nvsi_config *config, int i, char *message, size_t message_size)
 {
     const struct nvsi_config_variable *variable = &nvsi_config_variables[i];
     const char *name = variable->name;
@@ -118,7 +118,7 @@ int nvsi_config_load(struct nvsi_config *config, char *message, size_t message_s
 {
     struct nvsi_config loaded = {0};
     for (int i = 0; i < NVSI_CONFIG_NVARIABLES; i++) {
-        if (load_variable(&loaded, i, message, message_size) != 0)
+        if (nvsi_config_load_variable(&loaded, i, message, message_size) != 0)
             return -1;
     }
     *config = loaded;
@@ -130,24 +130,33 @@ static bool starts_with(const char *text, const char *prefix)
     return !strncmp(text, prefix, strlen(prefix));
 }
 
-static bool is_known(const char *name, size_t length)
+/* The beginnings of the names that we read: our own, and those of the standards. */
+static const char *const prefixes[] = {PREFIX, "NVSHMEM_", "SHMEM_", "SMA_"};
+
+static const char *prefix_of(const char *entry)
 {
-    for (int i = 0; i < NVSI_CONFIG_NVARIABLES; i++) {
-        const char *known = nvsi_config_variables[i].name;
-        if (strlen(known) == length && !strncmp(known, name, length))
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+        if (starts_with(entry, prefixes[i]))
+            return prefixes[i];
+    return NULL;
 }
 
-/* Compares what follows the prefix, which all names share and which would make all of them close.
- */
-static const char *meant(const char *name)
+enum { MAX_NAMES = 8 * NVSI_CONFIG_NVARIABLES };
+
+/* What follows the prefix in all names that have it. Only that is compared: the prefix, which all
+ * share, would make all of them close. */
+static int rests_of(const char *prefix, const char **rests)
 {
-    const char *rests[NVSI_CONFIG_NVARIABLES];
-    for (int i = 0; i < NVSI_CONFIG_NVARIABLES; i++)
-        rests[i] = nvsi_config_variables[i].name + strlen(PREFIX);
-    return nvsi_closest(name + strlen(PREFIX), rests, NVSI_CONFIG_NVARIABLES);
+    int count = 0;
+    for (int i = 0; i < NVSI_CONFIG_NVARIABLES; i++) {
+        const struct nvsi_config_variable *variable = &nvsi_config_variables[i];
+        if (starts_with(variable->name, prefix))
+            rests[count++] = variable->name + strlen(prefix);
+        for (const char *const *alias = variable->aliases; *alias && count < MAX_NAMES; alias++)
+            if (starts_with(*alias, prefix))
+                rests[count++] = *alias + strlen(prefix);
+    }
+    return count;
 }
 
 static bool is_foreign(const char *entry)
@@ -158,25 +167,62 @@ static bool is_foreign(const char *entry)
     return false;
 }
 
-int nvsi_config_warn_unknown(void (*warn)(const char *sentence, void *arg), void *arg)
+/* What a name in the environment is. */
+enum name_kind { NAME_OTHER, NAME_KNOWN, NAME_MISSPELT, NAME_UNKNOWN };
+
+static enum name_kind judge(const char *name, const char **prefix, const char **meant)
 {
-    int nunknown = 0;
+    const char *rests[MAX_NAMES];
+    *prefix = prefix_of(name);
+    if (!*prefix || is_foreign(name))
+        return NAME_OTHER;
+    int count = rests_of(*prefix, rests);
+    for (int i = 0; i < count; i++)
+        if (!strcmp(name + strlen(*prefix), rests[i]))
+            return NAME_KNOWN;
+    *meant = nvsi_closest(name + strlen(*prefix), rests, count);
+    return *meant ? NAME_MISSPELT : NAME_UNKNOWN;
+}
+
+/* The standards have implementations with names of their own, which we cannot know; what is not a
+ * slip of the pen is theirs. */
+static bool is_theirs(enum name_kind kind, const char *prefix)
+{
+    return kind == NAME_UNKNOWN && strcmp(prefix, PREFIX) != 0;
+}
+
+static int each_name(void (*tell)(const char *sentence, void *arg), void *arg, bool theirs)
+{
+    int count = 0;
     for (char **entry = environ; entry && *entry; entry++) {
-        size_t length = strcspn(*entry, "=");
-        if (!starts_with(*entry, PREFIX) || is_foreign(*entry) || is_known(*entry, length))
-            continue;
         char name[96], sentence[256];
+        const char *prefix, *meant = NULL;
+        size_t length = strcspn(*entry, "=");
         snprintf(name, sizeof(name), "%.*s", (int)(length < 95 ? length : 95), *entry);
-        const char *rest = meant(name);
-        if (rest)
+        enum name_kind kind = judge(name, &prefix, &meant);
+        if (kind == NAME_OTHER || kind == NAME_KNOWN || is_theirs(kind, prefix) != theirs)
+            continue;
+        if (meant)
             snprintf(sentence, sizeof(sentence),
-                     "%s is set, but nvs has no such variable. Did you mean " PREFIX "%s?", name,
-                     rest);
+                     "%s is set, but nvs has no such variable. Did you mean %s%s?", name, prefix,
+                     meant);
+        else if (theirs)
+            snprintf(sentence, sizeof(sentence), "%s is set, but has no effect in nvs.", name);
         else
             snprintf(sentence, sizeof(sentence),
                      "%s is set, but nvs has no such variable; NVS_INFO=1 lists them.", name);
-        warn(sentence, arg);
-        nunknown++;
+        tell(sentence, arg);
+        count++;
     }
-    return nunknown;
+    return count;
+}
+
+int nvsi_config_warn_unknown(void (*warn)(const char *sentence, void *arg), void *arg)
+{
+    return each_name(warn, arg, false);
+}
+
+int nvsi_config_note_theirs(void (*note)(const char *sentence, void *arg), void *arg)
+{
+    return each_name(note, arg, true);
 }

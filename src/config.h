@@ -51,10 +51,20 @@ struct nvsi_config {
  * variable, its value and what is allowed. A variable that is set but empty counts as not set. */
 int nvsi_config_load(struct nvsi_config *config, char *message, size_t message_size);
 
-/* Calls warn with a sentence for each NVS_ variable of the environment that does not exist, with
- * the name that was probably meant; NVS_JOB_ is the launcher's and never reported. Returns their
- * number. */
+/* The same for one variable, number i of the table: sets its field and its set_by, the latter also
+ * if the value is refused. */
+int nvsi_config_load_variable(struct nvsi_config *config, int i, char *message,
+                              size_t message_size);
+
+/* Calls warn with a sentence for each name in the environment that is a mistake: every NVS_
+ * variable that does not exist, and every NVSHMEM_, SHMEM_ and SMA_ variable that is close to one
+ * that nvs reads, with the name that was probably meant. NVS_JOB_ is the launcher's and never
+ * reported. Returns their number. */
 int nvsi_config_warn_unknown(void (*warn)(const char *sentence, void *arg), void *arg);
+
+/* The same for the other NVSHMEM_, SHMEM_ and SMA_ variables: other implementations may know them,
+ * here they have no effect. */
+int nvsi_config_note_theirs(void (*note)(const char *sentence, void *arg), void *arg);
 
 /* Prints each variable with its value, default, aliases and help. */
 void nvsi_config_print(FILE *file, const struct nvsi_config *config);
@@ -84,6 +94,10 @@ struct nvsi_config_variable {
 };
 
 extern const struct nvsi_config_variable nvsi_config_variables[NVSI_CONFIG_NVARIABLES];
+
+/* The value in the form in which the variable takes it. */
+void nvsi_config_value(const struct nvsi_config *config,
+                       const struct nvsi_config_variable *variable, char *text, size_t size);
 
 /* What a variable takes, as words for a sentence: "shm or chaos". */
 void nvsi_config_describe(const struct nvsi_config_variable *variable, char *text, size_t size);

@@ -75,9 +75,8 @@ static void print_word(const char *words, int index, char *text, size_t size)
     snprintf(text, size, "%.*s", (int)strcspn(words, "|"), words);
 }
 
-/* The value in the form in which the variable takes it. */
-static void print_value(const struct nvsi_config *config,
-                        const struct nvsi_config_variable *variable, char *text, size_t size)
+void nvsi_config_value(const struct nvsi_config *config,
+                       const struct nvsi_config_variable *variable, char *text, size_t size)
 {
     const void *field = (const char *)config + variable->field;
     switch (variable->kind) {
@@ -134,7 +133,7 @@ void nvsi_config_print(FILE *file, const struct nvsi_config *config)
     for (int i = 0; i < NVSI_CONFIG_NVARIABLES; i++) {
         const struct nvsi_config_variable *variable = &nvsi_config_variables[i];
         char value[64], allowed[128];
-        print_value(config, variable, value, sizeof(value));
+        nvsi_config_value(config, variable, value, sizeof(value));
         nvsi_config_describe(variable, allowed, sizeof(allowed));
         fprintf(file, "%s=%s", variable->name, value);
         if (config->set_by[i])

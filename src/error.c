@@ -15,7 +15,9 @@
 
 #include "nvs_internal.h"
 
-static _Thread_local char last_sentence[512];
+/* "PE 1: " and the sentence; the first part only if the PE is known. */
+static _Thread_local char last_sentence[768];
+static _Thread_local size_t last_prefix;
 
 /* The oldest status that nvsi_error_take() has not given away; 0: none. */
 static _Atomic int oldest;
@@ -23,12 +25,13 @@ static _Atomic int oldest;
 int nvsi_error(int status, const char *format, ...)
 {
     va_list args;
+    last_prefix = nvsi_pe_words(last_sentence, sizeof last_sentence);
     va_start(args, format);
-    vsnprintf(last_sentence, sizeof last_sentence, format, args);
+    vsnprintf(last_sentence + last_prefix, sizeof last_sentence - last_prefix, format, args);
     va_end(args);
     int none = 0;
     atomic_compare_exchange_strong(&oldest, &none, status);
-    nvsi_log(NVSI_LOG_INFO, "%s", last_sentence);
+    nvsi_log(NVSI_LOG_INFO, "%s", last_sentence + last_prefix);
     return status;
 }
 
@@ -63,7 +66,7 @@ const char *nvs_strerror(int status)
     return texts[-status];
 }
 
-static int end_status;
+static _Atomic int end_status; /* several threads may end the job at once */
 
 static void end_now(int sig)
 {
@@ -102,55 +105,102 @@ static bool errors_return(void)
     return wanted && strcasecmp(wanted, "return") == 0;
 }
 
+/* Of several whose patience ends at the same time the first speaks and ends the job (overdue.c);
+ * the others give it the time to. */
+static void let_first_speak(void)
+{
+    uint64_t first = nvsi.job ? atomic_load(&nvsi.job->timed_out) & 0xffff : 0;
+    if (!first || first == nvsi.me + UINT64_C(1))
+        return;
+    for (int ms = 0; ms < 2000; ms++) {
+        if (atomic_load(&nvsi.job->end))
+            nvsi_end_job(1);
+        usleep(1000);
+    }
+}
+
 void nvsi_failed(int status)
 {
     if (errors_return())
         return;
+    if (status == NVS_ERR_TIMEOUT)
+        let_first_speak();
     /* A lost PE is the launcher's to report; whoever noticed it only gets out of the way. */
     if (status == NVS_ERR_PE_LOST)
         _exit(1);
-    nvsi_log(NVSI_LOG_ERROR, "%s (%.*s)", last_sentence, (int)strcspn(nvs_strerror(status), ":"),
-             nvs_strerror(status));
+    nvsi_log(NVSI_LOG_ERROR, "%s (%.*s)", last_sentence + last_prefix,
+             (int)strcspn(nvs_strerror(status), ":"), nvs_strerror(status));
     nvsi_end_job(1);
 }
 
-int nvsi_ready(const char *fn)
+int nvsi_tell(int status)
 {
-    if (NVSI_LIKELY(nvsi.npes > 0))
-        return 0;
+    if (status != NVS_ERR_PE_LOST && !errors_return())
+        nvsi_log(NVSI_LOG_WARN, "%s (%.*s)", last_sentence + last_prefix,
+                 (int)strcspn(nvs_strerror(status), ":"), nvs_strerror(status));
+    return status;
+}
+
+int nvsi_not_ready(const char *fn)
+{
     if (nvsi.life == NVSI_AFTER_FINALIZE)
-        return nvsi_error(NVS_ERR_STATE, "%s: called after finalize", fn);
-    return nvsi_error(NVS_ERR_STATE, "%s: called before initialisation", fn);
+        return nvsi_error(NVS_ERR_STATE,
+                          "%s: called after finalize: allowed between init and finalize", fn);
+    if (nvsi.forked)
+        return nvsi_error(NVS_ERR_STATE,
+                          "%s: called in a child of fork(), which is not a PE of the job", fn);
+    return nvsi_error(NVS_ERR_STATE,
+                      "%s: called before initialisation: allowed between init and finalize", fn);
+}
+
+int nvsi_check_ctx(const char *fn, const struct nvsi_ctx *ctx)
+{
+    if (NVSI_LIKELY(!ctx || ctx->team->npes > 0))
+        return 0;
+    int status = nvsi_ready(fn);
+    if (status)
+        return status;
+    return nvsi_error(NVS_ERR_INVALID, "%s: ctx: context %p was destroyed (on PE %d)", fn,
+                      (const void *)ctx, nvsi.me);
 }
 
 /* Names the segment that nearly holds sym, for a range that runs over its end. */
-static int bad_range(const char *fn, const void *sym, size_t nelems, size_t elem_bytes)
+static int bad_range(const char *fn, const char *what, const void *sym, size_t nelems,
+                     size_t elem_bytes)
 {
     static const char *const names[NVSI_NUM_SEGS] = {"symmetric heap", "static data"};
     for (int s = 0; s < NVSI_NUM_SEGS; s++) {
         size_t offset = (size_t)((const char *)sym - nvsi.seg[s].base);
         if (offset < nvsi.seg[s].size)
             return nvsi_error(NVS_ERR_INVALID,
-                              "%s: %zu elements of %zu bytes at %p run past the end of the %s, "
+                              "%s: %s: %zu elements of %zu bytes at %p run past the end of the %s, "
                               "which has %zu bytes from there",
-                              fn, nelems, elem_bytes, sym, names[s], nvsi.seg[s].size - offset);
+                              fn, what, nelems, elem_bytes, sym, names[s],
+                              nvsi.seg[s].size - offset);
     }
+    if (!sym)
+        return nvsi_error(NVS_ERR_SYMMETRIC, "%s: %s is NULL: allowed is symmetric memory", fn,
+                          what);
     return nvsi_error(NVS_ERR_SYMMETRIC,
-                      "%s: address %p is not symmetric: allowed is memory of shmem_malloc, "
+                      "%s: %s: address %p is not symmetric: allowed is memory of shmem_malloc, "
                       "nvshmem_malloc or nvs_malloc%s",
-                      fn, sym,
+                      fn, what, sym,
                       nvsi.seg[NVSI_SEG_STATIC].size
                           ? ", and global or static variables of the executable"
                           : " (static variables are not symmetric in this process)");
 }
 
-int nvsi_bad_access(const char *fn, const void *sym, size_t nelems, size_t elem_bytes, int pe)
+int nvsi_bad_access(const struct nvsi_ctx *ctx, const char *fn, const char *what, const void *sym,
+                    size_t nelems, size_t elem_bytes, int pe)
 {
     int status = nvsi_ready(fn);
+    if (!status && ctx)
+        status = nvsi_check_ctx(fn, ctx);
     if (status)
         return status;
-    if (pe < 0 || pe >= nvsi.npes)
-        return nvsi_error(NVS_ERR_INVALID, "%s: PE %d does not exist: allowed are 0 to %d", fn, pe,
-                          nvsi.npes - 1);
-    return bad_range(fn, sym, nelems, elem_bytes);
+    int npes = ctx ? ctx->team->npes : nvsi.npes;
+    if (pe < 0 || pe >= npes)
+        return nvsi_error(NVS_ERR_INVALID, "%s: pe: PE %d does not exist: allowed are 0 to %d%s",
+                          fn, pe, npes - 1, ctx ? ", the PEs of the context's team" : "");
+    return bad_range(fn, what, sym, nelems, elem_bytes);
 }

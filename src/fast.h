@@ -12,9 +12,8 @@
 #ifndef NVSI_FAST_H
 #define NVSI_FAST_H
 
-#include <string.h>
-
 #include "nvs_internal.h"
+#include "util/copy.h"
 
 /* From this size a put or get is worth a flight record. */
 #define NVSI_BULK_BYTES 4096
@@ -65,7 +64,7 @@ NVSI_INLINE void nvsi_copy(void *dst, const void *src, size_t nbytes, enum nvsi_
                            int pe)
 {
     if (NVSI_LIKELY(nbytes < NVSI_BULK_BYTES))
-        memcpy(dst, src, nbytes);
+        nvsi_copy_small(dst, src, nbytes);
     else
         nvsi_copy_bulk(dst, src, nbytes, op, pe);
 }

@@ -8,11 +8,14 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "boot/boot.h"
+#include "boot/crash.h"
 #include "coll/fold.h"
 #include "fast.h"
+#include "memory.h"
 #include "transport/transport.h"
 #include "util/copy.h"
 #include "wait.h"
@@ -31,6 +34,12 @@ static void warn_sentence(const char *sentence, void *arg)
 {
     (void)arg;
     nvsi_log(NVSI_LOG_WARN, "%s", sentence);
+}
+
+static void note_sentence(const char *sentence, void *arg)
+{
+    (void)arg;
+    nvsi_log(NVSI_LOG_INFO, "%s", sentence);
 }
 
 static int load_config(void)
@@ -60,6 +69,7 @@ static int open_peers(int npes)
     }
     nvsi.npes = npes;
     nvsi.transport = &nvsi_transport_shm;
+    nvsi.delays = nvsi.transport->quiet != NULL;
     nvsi.crowded = (uint32_t)npes > nvsi.job->ncpus;
     nvsi_wait_setup();
     return 0;
@@ -140,6 +150,7 @@ static int open_layout(struct layout *layout, struct nvsi_segment *image)
     if (!layout->chaos_seed)
         layout->chaos_seed = (uint64_t)getpid();
     int status = agree_on_layout(layout);
+    nvsi_flight_enter(NVSI_AT_INIT, -1, -1, 0); /* the exchange has ended its own record */
     image->size = layout->static_bytes;
     nvsi.config.chaos_seed = (long)layout->chaos_seed;
     return status;
@@ -149,7 +160,12 @@ static int open_transport(void)
 {
     if (nvsi.config.transport == NVSI_TRANSPORT_CHAOS)
         nvsi.transport = &nvsi_transport_chaos;
-    return nvsi.transport->open ? nvsi.transport->open() : 0;
+    nvsi.delays = nvsi.transport->quiet != NULL;
+    int status = nvsi.transport->open ? nvsi.transport->open() : 0;
+    /* What is not mapped takes the slow way, on which check.c looks at it. */
+    for (int pe = 0; nvsi.config.check && pe < nvsi.npes; pe++)
+        memset(nvsi.peers[pe].seg, 0, sizeof nvsi.peers[pe].seg);
+    return status;
 }
 
 /* The last step: nobody goes on before all are ready, and all fail if one does. */
@@ -185,15 +201,36 @@ static void set_state(enum nvsi_pe_state state)
     atomic_store(&nvsi.job->pes[nvsi.me].state, state);
 }
 
+/* Address space that the memory can never fill is allowed; malloc will say when it is too much. But
+ * no call is in the way of static data. */
+static void warn_large(void)
+{
+    uint64_t memory = nvsi_memory_total(), statics = nvsi.seg[NVSI_SEG_STATIC].size;
+    const char *name = nvsi.config.set_by[NVSI_CONFIG_heap_size];
+    if (name && nvsi.config.heap_size > memory)
+        nvsi_log(
+            NVSI_LOG_WARN,
+            "%s is %llu bytes, but there are only %llu bytes of memory: what does not fit will "
+            "be refused when it is allocated",
+            name, (unsigned long long)nvsi.config.heap_size, (unsigned long long)memory);
+    if (statics > memory / (uint64_t)nvsi.npes)
+        nvsi_log(NVSI_LOG_WARN,
+                 "static variables of %llu bytes on each of %d PEs are more than the %llu bytes of "
+                 "memory: touching all of them would end the job",
+                 (unsigned long long)statics, nvsi.npes, (unsigned long long)memory);
+}
+
 static void introduce(void)
 {
     if (nvsi.me != 0)
         return;
     nvsi_config_warn_unknown(warn_sentence, NULL);
+    nvsi_config_note_theirs(note_sentence, NULL);
     if (nvsi.config.print_version)
         fprintf(stderr, "nvs " NVS_VERSION " (OpenSHMEM 1.5, NVSHMEM 3.5 host API)\n");
     if (nvsi.config.print_info)
         nvsi_config_print(stderr, &nvsi.config);
+    warn_large();
     if (nvsi_static_refusal())
         nvsi_log(NVSI_LOG_INFO, "static variables are not symmetric: %s", nvsi_static_refusal());
 }
@@ -210,11 +247,13 @@ static int open_all(int npes)
         status = open_layout(&layout, &image);
     if (status)
         return status;
+    NVSI_CRASH_POINT(init_agreed);
     status = nvsi_windows_map(layout.heap_bytes, &image);
     if (!status)
         status = nvsi_heap_open(layout.epoch);
     if (!status)
         status = open_transport();
+    NVSI_CRASH_POINT(init_mapped);
     return agree_on_start(status);
 }
 
@@ -236,10 +275,15 @@ static int start(int thread_level)
     int npes, status = load_config();
     if (!status)
         status = nvsi_boot_join(&npes);
-    if (!status)
-        status = enter_job();
     if (status)
         return status;
+    nvsi_flight_enter(NVSI_AT_INIT, -1, -1, 0); /* first: the launcher believes a running PE */
+    status = enter_job();
+    if (status) {
+        nvsi_flight_leave();
+        return status;
+    }
+    NVSI_CRASH_POINT(init_running);
     if (!nvsi.job->launched)
         nvsi_static_adopt();
     nvsi_fork_watch();
@@ -253,6 +297,7 @@ static int start(int thread_level)
         return status;
     }
     nvsi.life = NVSI_INITIALISED;
+    nvsi.session++;
     introduce();
     return 0;
 }
@@ -273,9 +318,9 @@ int nvsi_init(int thread_level, int *provided)
     return status;
 }
 
-int nvsi_finalize(void)
+int nvsi_finalize(const char *fn)
 {
-    int status = nvsi_ready("finalize");
+    int status = nvsi_ready(fn);
     if (status)
         return status;
     pthread_mutex_lock(&starting);
@@ -284,13 +329,16 @@ int nvsi_finalize(void)
         return 0;
     }
     for (struct nvsi_ctx *ctx = nvsi.contexts; ctx; ctx = ctx->next)
-        nvsi_quiet(ctx, "finalize");
-    status = nvsi_barrier("finalize", nvsi.teams[NVSI_TEAM_WORLD]);
+        nvsi_quiet(ctx, fn);
+    status = nvsi_barrier(fn, nvsi.teams[NVSI_TEAM_WORLD]);
     nvsi_flight_enter(NVSI_AT_FINALIZE, -1, -1, 0);
+    NVSI_CRASH_POINT(finalize_begun);
     close_all();
     nvsi.life = NVSI_AFTER_FINALIZE;
-    nvsi_flight_leave();
+    NVSI_CRASH_POINT(finalize_closed);
     set_state(NVSI_PE_FINALIZED);
+    nvsi_flight_leave();
+    NVSI_CRASH_POINT(finalize_said);
     pthread_mutex_unlock(&starting);
     return status;
 }

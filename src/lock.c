@@ -7,6 +7,7 @@
  * memory and the lock is passed on in the order of arrival. A PE has one place, so its threads wait
  * for each other before they take it. All-zero is unlocked, as the standard wants.
  */
+#include "boot/crash.h"
 #include "fast.h"
 #include "wait.h"
 
@@ -73,17 +74,21 @@ int nvsi_lock_set(const char *fn, long *lock)
         if (!status)
             status = take_place(fn, lock, TAKEN | WAITING, &taken);
     }
+    NVSI_CRASH_POINT(lock_placed);
     if (!status)
         status = amo(fn, NVSI_AMO_SWAP, tail_of(lock), (uint32_t)nvsi.me + 1, 0, 0, &before);
+    NVSI_CRASH_POINT(lock_queued);
     if (!status && before == 0) {
         status = amo(fn, NVSI_AMO_AND, place_of(lock), ~WAITING, 0, nvsi.me, &old);
     } else if (!status) {
         nvsi_flight_enter(NVSI_AT_LOCK, -1, (int)before - 1, 0);
         status =
             amo(fn, NVSI_AMO_OR, place_of(lock), (uint32_t)nvsi.me + 1, 0, (int)before - 1, &old);
+        NVSI_CRASH_POINT(lock_linked);
         if (!status)
             status = wait_place(fn, lock, WAITING, false, &old);
     }
+    NVSI_CRASH_POINT(lock_held);
     nvsi_flight_leave();
     return status;
 }
@@ -116,12 +121,15 @@ int nvsi_lock_clear(const char *fn, long *lock)
         status = amo(fn, NVSI_AMO_CSWAP, tail_of(lock), 0, (uint32_t)nvsi.me + 1, 0, &old);
     if (status)
         return status;
-    if (old == (uint32_t)nvsi.me + 1)
+    if (old == (uint32_t)nvsi.me + 1) {
+        NVSI_CRASH_POINT(lock_freed);
         return give_place(fn, lock);
+    }
     /* Somebody is behind us; wait until it has said who it is. */
     status = wait_place(fn, lock, SUCCESSOR, true, &place);
     if (!status)
         status = give_place(fn, lock);
+    NVSI_CRASH_POINT(lock_passing);
     if (!status)
         status =
             amo(fn, NVSI_AMO_AND, place_of(lock), ~WAITING, 0, (int)(place & SUCCESSOR) - 1, &old);

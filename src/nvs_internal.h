@@ -57,7 +57,7 @@ struct nvsi_peer {
 
 /* A team as one of its members sees it. */
 struct nvsi_team {
-    int32_t id;   /* the handle: index in nvsi.teams; -1 for the team of an active set */
+    int32_t id;   /* the handle: team.c says what is in it; -1 for the team of an active set */
     int32_t slot; /* its place in job->teams; -1 for a team of one */
     int32_t npes;
     int32_t team_pe;   /* this PE's number in it */
@@ -79,8 +79,9 @@ struct nvsi_team {
 
 /* A communication context. NULL is the default context of the world team. */
 struct nvsi_ctx {
-    struct nvsi_team *team; /* PE numbers given with it count in this team */
+    struct nvsi_team *team; /* PE numbers given with it count in this team; ctx.c: destroyed ones */
     long options;
+    uint64_t owner;        /* thread that made it: a private one is for this thread only */
     struct nvsi_ctx *next; /* in nvsi.contexts, for finalize */
 };
 
@@ -97,18 +98,24 @@ struct nvsi_state {
     struct nvsi_job *job;
     struct nvsi_flight *flight; /* this PE's; a dummy before init */
     const struct nvsi_transport *transport;
-    int polls; /* of a word that should come at once, before patience begins: wait.c */
+    bool delays; /* the transport may have operations in flight, for which quiet waits */
+    int polls;   /* of a word that should come at once, before patience begins: wait.c */
+
+    /* NVS_CHECK: whether a range of the heap is inside of one object; NULL otherwise. A seam:
+     * set by heap.c, asked by what lies below it. 0, or an error with a sentence. */
+    int (*check)(const char *fn, const char *what, const void *sym, size_t nbytes, int pe);
 
     enum nvsi_life life;
+    uint32_t session; /* how often nvs was initialised in this process */
     int init_count;
-    int thread_level; /* SHMEM_THREAD_* = NVSHMEM_THREAD_* */
+    _Atomic int thread_level; /* SHMEM_THREAD_* = NVSHMEM_THREAD_*; an init may raise it */
     int arena_fd;
     int64_t heap_offset; /* where this PE's heap is in it */
     bool forked;         /* this process is a child of a PE, not a PE */
     char *arena;         /* the control area, mapped */
     bool crowded;        /* more PEs than cores: do not spin long */
     struct nvsi_config config;
-    struct nvsi_team *teams[NVSI_MAX_TEAMS]; /* by handle; NULL = free */
+    struct nvsi_team *teams[NVSI_MAX_TEAMS]; /* by handle % NVSI_MAX_TEAMS; NULL = free */
     struct nvsi_team *active_sets;
     struct nvsi_ctx *contexts;
     pthread_mutex_t lock; /* team table and contexts of this process */
@@ -125,6 +132,9 @@ int nvsi_error(int status, const char *format, ...) __attribute__((format(printf
 /* What a void function of the standards does with a failure: with NVS_ON_ERROR=end prints the last
  * sentence and ends the job, otherwise leaves it to nvshmemx_error_check(). */
 NVSI_COLD void nvsi_failed(int status);
+/* What a function of the standards does that returns a status, which many programs ignore: with
+ * NVS_ON_ERROR=end the last sentence is printed. Returns the status. */
+NVSI_COLD int nvsi_tell(int status);
 static inline void nvsi_check(int status)
 {
     if (NVSI_UNLIKELY(status < 0))
@@ -134,21 +144,33 @@ static inline void nvsi_check(int status)
 int nvsi_error_take(void);
 /* Ends the whole job with `status` on behalf of this PE. Does not return. */
 _Noreturn void nvsi_end_job(int status);
-/* Diagnoses why a PE number or address is refused: before init, after finalize, PE out of range,
- * address not symmetric, range too long. fn names the public function. Returns the status. */
-NVSI_COLD int nvsi_bad_access(const char *fn, const void *sym, size_t nelems, size_t elem_bytes,
-                              int pe);
+/* Diagnoses why a PE number or address is refused: before init, after finalize, context destroyed,
+ * PE out of range (pe as passed: a number in the context's team), address not symmetric, range too
+ * long. fn names the public function, what its argument. Returns the status. */
+struct nvsi_ctx;
+NVSI_COLD int nvsi_bad_access(const struct nvsi_ctx *ctx, const char *fn, const char *what,
+                              const void *sym, size_t nelems, size_t elem_bytes, int pe);
+/* NVS_ERR_INVALID with a sentence for a context that was destroyed (ctx.c); NULL is the default
+ * one. */
+int nvsi_check_ctx(const char *fn, const struct nvsi_ctx *ctx);
 /* NVS_ERR_STATE with a sentence, unless between init and finalize. */
-int nvsi_ready(const char *fn);
+NVSI_COLD int nvsi_not_ready(const char *fn);
+static inline int nvsi_ready(const char *fn)
+{
+    return NVSI_LIKELY(nvsi.npes > 0) ? 0 : nvsi_not_ready(fn);
+}
 
 /* ---- log.c ---------------------------------------------------------------------------------- */
 enum nvsi_log_level { NVSI_LOG_ERROR, NVSI_LOG_WARN, NVSI_LOG_INFO, NVSI_LOG_DEBUG };
 void nvsi_log(enum nvsi_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "PE 1: " if this process is a PE (nvsrun says so before init), else "". Returns the length. */
+size_t nvsi_pe_words(char *text, size_t size);
+
 /* ---- init.c --------------------------------------------------------------------------------- */
 int nvsi_init(int thread_level, int *provided);
-int nvsi_finalize(void);
+int nvsi_finalize(const char *fn);
 
 /* ---- heap.c: the symmetric heap; collective over the world, the same on all PEs -------------- */
 /* The number of this PE's last allocation, also of earlier lives; where the numbers go on. */
@@ -156,8 +178,9 @@ uint32_t nvsi_heap_epoch(void);
 int nvsi_heap_open(uint32_t epoch);
 void nvsi_heap_close(void);
 #define NVSI_HEAP_ALIGN_MAX ((size_t)16 << 20) /* windows.c says why not more */
-enum { NVSI_HEAP_ZERO = 1 };
-/* align is a power of two. *ptr is NULL when nbytes is 0 (not an error). */
+/* OVERFLOW: the caller could not compute nbytes and has said so; the other PEs must hear of it. */
+enum { NVSI_HEAP_ZERO = 1, NVSI_HEAP_OVERFLOW = 2 };
+/* *ptr is NULL when nbytes is 0 (not an error). */
 int nvsi_heap_malloc(const char *fn, size_t nbytes, size_t align, int flags, void **ptr);
 /* barrier: the standard's shmem_free; otherwise local, reuse once all PEs have freed. */
 int nvsi_heap_free(const char *fn, void *ptr, bool barrier);
@@ -199,7 +222,14 @@ int nvsi_signal(struct nvsi_ctx *ctx, const char *fn, uint64_t *sig, uint64_t va
 
 /* ---- order.c -------------------------------------------------------------------------------- */
 int nvsi_fence(struct nvsi_ctx *ctx, const char *fn);
-int nvsi_quiet(struct nvsi_ctx *ctx, const char *fn);
+int nvsi_quiet_slow(struct nvsi_ctx *ctx, const char *fn);
+static inline int nvsi_quiet(struct nvsi_ctx *ctx, const char *fn)
+{
+    if (NVSI_UNLIKELY(nvsi.npes == 0 || nvsi.delays))
+        return nvsi_quiet_slow(ctx, fn);
+    atomic_thread_fence(memory_order_seq_cst);
+    return 0;
+}
 
 /* ---- wait.c: waiting on words, and being woken ---------------------------------------------- */
 
@@ -271,9 +301,10 @@ void nvsi_team_close(void);
  * would take its parent's turn. */
 static inline struct nvsi_team *nvsi_team_get(int32_t handle)
 {
-    if (NVSI_UNLIKELY((uint32_t)handle >= NVSI_MAX_TEAMS || nvsi.npes == 0))
+    if (NVSI_UNLIKELY(handle < 0 || nvsi.npes == 0))
         return NULL;
-    return nvsi.teams[handle];
+    struct nvsi_team *team = nvsi.teams[(uint32_t)handle % NVSI_MAX_TEAMS];
+    return NVSI_LIKELY(team && team->id == handle) ? team : NULL;
 }
 /* All PEs of the parent call these. *handle is NVSI_TEAM_INVALID where this PE is no member. */
 int nvsi_team_split_strided(const char *fn, int32_t parent, int start, int stride, int size,
@@ -297,6 +328,10 @@ int nvsi_team_active_set(const char *fn, int start, int log_stride, int size,
 /* ---- ctx.c ---------------------------------------------------------------------------------- */
 int nvsi_ctx_create(const char *fn, struct nvsi_team *team, long options, struct nvsi_ctx **ctx);
 int nvsi_ctx_destroy(const char *fn, struct nvsi_ctx *ctx);
+/* The calling thread, as contexts tell threads apart; and another way to tell (NULL: the system's).
+ */
+uint64_t nvsi_ctx_thread(void);
+void nvsi_ctx_thread_from(uint64_t (*thread)(void));
 /* Frees the contexts of a team, or all of them (NULL). */
 void nvsi_ctx_destroy_all(const struct nvsi_team *team);
 

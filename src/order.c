@@ -22,12 +22,10 @@ int nvsi_fence(struct nvsi_ctx *ctx, const char *fn)
     return nvsi.transport->fence ? nvsi.transport->fence(ctx) : 0;
 }
 
-int nvsi_quiet(struct nvsi_ctx *ctx, const char *fn)
+int nvsi_quiet_slow(struct nvsi_ctx *ctx, const char *fn)
 {
     int status = nvsi_ready(fn);
-    if (NVSI_UNLIKELY(status))
-        return status;
-    if (nvsi.transport->quiet)
+    if (!status && nvsi.transport->quiet)
         status = nvsi.transport->quiet(ctx);
     atomic_thread_fence(memory_order_seq_cst);
     return status;

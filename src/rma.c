@@ -6,16 +6,19 @@
 #include "util/copy.h"
 #include "wait.h"
 
-int nvsi_locate(const char *fn, const void *sym, size_t nelems, size_t elem_bytes, int pe,
-                struct nvsi_remote *at)
+int nvsi_locate(const struct nvsi_ctx *ctx, const char *fn, const char *what, const void *sym,
+                size_t nelems, size_t elem_bytes, int team_pe, struct nvsi_remote *at)
 {
     size_t nbytes;
+    int pe = nvsi_ctx_pe(ctx, team_pe);
     bool overflow = __builtin_mul_overflow(nelems, elem_bytes, &nbytes);
     if (pe >= 0 && pe < nvsi.npes && !overflow) {
         for (int s = 0; s < NVSI_NUM_SEGS; s++) {
             size_t offset = (size_t)((const char *)sym - nvsi.seg[s].base);
             if (offset < nvsi.seg[s].size && nbytes <= nvsi.seg[s].size - offset) {
                 *at = (struct nvsi_remote){.pe = pe, .seg = s, .offset = offset};
+                if (NVSI_UNLIKELY(nvsi.check))
+                    return nvsi_check_remote(ctx, fn, what, sym, nbytes, pe);
                 return 0;
             }
         }
@@ -24,7 +27,7 @@ int nvsi_locate(const char *fn, const void *sym, size_t nelems, size_t elem_byte
             return 0;
         }
     }
-    return nvsi_bad_access(fn, sym, nelems, elem_bytes, pe);
+    return nvsi_bad_access(ctx, fn, what, sym, nelems, elem_bytes, team_pe);
 }
 
 void nvsi_copy_bulk(void *dst, const void *src, size_t nbytes, enum nvsi_flight_op op, int pe)
@@ -38,7 +41,9 @@ int nvsi_put_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *s
                   size_t elem_bytes, int pe, bool nbi)
 {
     struct nvsi_remote at;
-    int status = nvsi_locate(fn, dst, nelems, elem_bytes, nvsi_ctx_pe(ctx, pe), &at);
+    int status = nvsi_locate(ctx, fn, "dst", dst, nelems, elem_bytes, pe, &at);
+    if (!status && nvsi.check)
+        status = nvsi_check_local(fn, "src", src, nelems * elem_bytes, &at);
     if (status || nelems == 0)
         return status;
     return nvsi.peers[at.pe].ops->put(ctx, &at, src, nelems * elem_bytes, nbi);
@@ -48,7 +53,9 @@ int nvsi_get_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *s
                   size_t elem_bytes, int pe, bool nbi)
 {
     struct nvsi_remote at;
-    int status = nvsi_locate(fn, src, nelems, elem_bytes, nvsi_ctx_pe(ctx, pe), &at);
+    int status = nvsi_locate(ctx, fn, "src", src, nelems, elem_bytes, pe, &at);
+    if (!status && nvsi.check)
+        status = nvsi_check_local(fn, "dst", dst, nelems * elem_bytes, &at);
     if (status || nelems == 0)
         return status;
     return nvsi.peers[at.pe].ops->get(ctx, &at, dst, nelems * elem_bytes, nbi);
@@ -130,11 +137,11 @@ int nvsi_iput(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src,
 {
     size_t dst_span = 0, src_span = 0;
     struct nvsi_remote at = {0};
-    int status = span_of(fn, "dst stride", shape->nelems, shape->dst_stride, &dst_span);
+    int status = span_of(fn, "dst_stride", shape->nelems, shape->dst_stride, &dst_span);
     if (!status)
-        status = span_of(fn, "source stride", shape->nelems, shape->src_stride, &src_span);
+        status = span_of(fn, "src_stride", shape->nelems, shape->src_stride, &src_span);
     if (!status)
-        status = nvsi_locate(fn, dst, dst_span, shape->elem_bytes, nvsi_ctx_pe(ctx, pe), &at);
+        status = nvsi_locate(ctx, fn, "dst", dst, dst_span, shape->elem_bytes, pe, &at);
     if (status || shape->nelems == 0)
         return status;
     char *base = nvsi.peers[at.pe].seg[at.seg];
@@ -150,11 +157,11 @@ int nvsi_iget(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src,
 {
     size_t dst_span = 0, src_span = 0;
     struct nvsi_remote at = {0};
-    int status = span_of(fn, "dst stride", shape->nelems, shape->dst_stride, &dst_span);
+    int status = span_of(fn, "dst_stride", shape->nelems, shape->dst_stride, &dst_span);
     if (!status)
-        status = span_of(fn, "source stride", shape->nelems, shape->src_stride, &src_span);
+        status = span_of(fn, "src_stride", shape->nelems, shape->src_stride, &src_span);
     if (!status)
-        status = nvsi_locate(fn, src, src_span, shape->elem_bytes, nvsi_ctx_pe(ctx, pe), &at);
+        status = nvsi_locate(ctx, fn, "src", src, src_span, shape->elem_bytes, pe, &at);
     if (status || shape->nelems == 0)
         return status;
     char *base = nvsi.peers[at.pe].seg[at.seg];

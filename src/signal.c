@@ -5,6 +5,7 @@
  * signal is stored with release (or by a locked add), so whoever sees it sees the data. memcpy ends
  * with a store fence where it stores around the caches.
  */
+#include "boot/crash.h"
 #include "fast.h"
 #include "transport/transport.h"
 #include "wait.h"
@@ -24,10 +25,12 @@ static int locate_signal(struct nvsi_ctx *ctx, const char *fn, const uint64_t *s
 {
     int status = check_op(fn, op);
     if (!status)
-        status = nvsi_locate(fn, sig, 1, sizeof *sig, nvsi_ctx_pe(ctx, pe), at);
+        status = nvsi_locate(ctx, fn, "sig_addr", sig, 1, sizeof *sig, pe, at);
     if (!status && (uintptr_t)sig % sizeof *sig)
-        status = nvsi_error(NVS_ERR_INVALID, "%s: signal address %p is not aligned to 8 bytes", fn,
-                            (const void *)sig);
+        status =
+            nvsi_error(NVS_ERR_INVALID,
+                       "%s: sig_addr: address %p is not aligned: a signal needs a multiple of 8",
+                       fn, (const void *)sig);
     return status;
 }
 
@@ -43,7 +46,7 @@ int nvsi_put_signal(struct nvsi_ctx *ctx, const char *fn, void *dst, const void 
                     size_t elem_bytes, uint64_t *sig, uint64_t value, int op, int pe)
 {
     struct nvsi_remote at, sig_at;
-    int status = nvsi_locate(fn, dst, nelems, elem_bytes, nvsi_ctx_pe(ctx, pe), &at);
+    int status = nvsi_locate(ctx, fn, "dst", dst, nelems, elem_bytes, pe, &at);
     if (!status)
         status = locate_signal(ctx, fn, sig, op, pe, &sig_at);
     if (status)
@@ -52,6 +55,7 @@ int nvsi_put_signal(struct nvsi_ctx *ctx, const char *fn, void *dst, const void 
     if (!peer->seg[sig_at.seg] || !peer->seg[at.seg])
         return peer->ops->put_signal(ctx, &at, src, nelems * elem_bytes, &sig_at, value, op);
     nvsi_copy(peer->seg[at.seg] + at.offset, src, nelems * elem_bytes, NVSI_AT_PUT_SIGNAL, at.pe);
+    NVSI_CRASH_POINT(signal_data_put);
     update((uint64_t *)(peer->seg[sig_at.seg] + sig_at.offset), value, op);
     nvsi_wake(at.pe);
     return 0;

@@ -11,6 +11,8 @@
 
 #include "team.h"
 
+#include "boot/crash.h"
+
 /* ---- the objects ---------------------------------------------------------------------------- */
 
 void nvsi_team_release(struct nvsi_team *team)
@@ -28,6 +30,18 @@ uint64_t nvsi_team_place_seq(int slot)
     return atomic_load(&nvsi.job->teams[slot].seq_base);
 }
 
+/* Only adds: whoever claims a place for another team has cleared it (team_split.c). */
+void nvsi_team_show_members(const struct nvsi_team *team)
+{
+    struct nvsi_team_slot *place = &nvsi.job->teams[team->slot];
+    for (int i = 0; i < team->npes; i++) {
+        _Atomic uint64_t *word = &place->members[team->pes[i] / 64];
+        uint64_t bit = UINT64_C(1) << (team->pes[i] % 64);
+        if (!(atomic_load_explicit(word, memory_order_relaxed) & bit))
+            atomic_fetch_or(word, bit);
+    }
+}
+
 void nvsi_team_set_place(struct nvsi_team *team, int slot, uint64_t seq)
 {
     team->slot = slot;
@@ -38,6 +52,9 @@ void nvsi_team_set_place(struct nvsi_team *team, int slot, uint64_t seq)
         nvsi.arena + nvsi_job_channels((uint32_t)nvsi.npes) + place * NVSI_CHANNEL_BYTES;
     team->stages = nvsi.arena + nvsi_job_stages((uint32_t)nvsi.npes) + place * NVSI_STAGE_BYTES;
     team->seq = team->synced = seq;
+    atomic_store(&nvsi.job->teams[slot].seq_first, seq);
+    NVSI_CRASH_POINT(team_entering);
+    nvsi_team_show_members(team);
 }
 
 /* A team object; pes are world numbers and get copied. */
@@ -64,20 +81,23 @@ struct nvsi_team *nvsi_team_new(int slot, const int *pes, int npes)
     return team;
 }
 
-/* Gives the team a handle. -1: no handle is free. */
+/* Gives the team a handle. -1: none is free. A handle is an index into the table and, above it, how
+ * many handles were given before, so that one that a program keeps too long, also over a finalize,
+ * is not taken for a later team. */
 int nvsi_team_add_handle(struct nvsi_team *team)
 {
-    int handle = -1;
+    static int32_t given;
+    int index = NVSI_NUM_PREDEFINED_TEAMS;
     pthread_mutex_lock(&nvsi.lock);
-    for (int i = NVSI_NUM_PREDEFINED_TEAMS; handle < 0 && i < NVSI_MAX_TEAMS; i++)
-        if (!nvsi.teams[i])
-            handle = i;
-    if (handle >= 0) {
-        team->id = handle;
-        nvsi.teams[handle] = team;
+    while (index < NVSI_MAX_TEAMS && nvsi.teams[index])
+        index++;
+    if (index < NVSI_MAX_TEAMS) {
+        given = (given + 1) % (INT32_MAX / NVSI_MAX_TEAMS);
+        team->id = given * NVSI_MAX_TEAMS + index;
+        nvsi.teams[index] = team;
     }
     pthread_mutex_unlock(&nvsi.lock);
-    return handle;
+    return index < NVSI_MAX_TEAMS ? team->id : -1;
 }
 
 int nvsi_team_bad(const char *fn, int32_t handle)
@@ -85,8 +105,13 @@ int nvsi_team_bad(const char *fn, int32_t handle)
     int status = nvsi_ready(fn);
     if (status)
         return status;
-    return nvsi_error(NVS_ERR_INVALID, "%s: team %d does not exist on PE %d", fn, (int)handle,
-                      nvsi.me);
+    if (handle == NVSI_TEAM_INVALID)
+        return nvsi_error(
+            NVS_ERR_INVALID,
+            "%s: team -1 is TEAM_INVALID: allowed are teams that PE %d is a member of", fn,
+            nvsi.me);
+    return nvsi_error(NVS_ERR_INVALID, "%s: team %d does not exist on PE %d (destroyed before?)",
+                      fn, (int)handle, nvsi.me);
 }
 
 /* ---- leaving ------------------------------------------------------------------------------- */
@@ -98,6 +123,7 @@ void nvsi_team_leave_place(const struct nvsi_team *team)
     uint64_t base = atomic_load(&place->seq_base);
     while (base < team->seq && !atomic_compare_exchange_weak(&place->seq_base, &base, team->seq))
         ;
+    NVSI_CRASH_POINT(team_leaving);
     atomic_fetch_sub(&place->refs, 1);
 }
 
@@ -106,11 +132,11 @@ int nvsi_team_destroy(const char *fn, int32_t handle)
     struct nvsi_team *team = nvsi_team_get(handle);
     if (!team)
         return nvsi_team_bad(fn, handle);
-    if (handle < NVSI_NUM_PREDEFINED_TEAMS)
+    if (handle < NVSI_NUM_PREDEFINED_TEAMS) /* index and all: those are never given out */
         return nvsi_error(NVS_ERR_INVALID, "%s: team %d is predefined and cannot be destroyed", fn,
                           (int)handle);
     pthread_mutex_lock(&nvsi.lock);
-    nvsi.teams[handle] = NULL;
+    nvsi.teams[handle % NVSI_MAX_TEAMS] = NULL;
     for (struct nvsi_ctx *ctx = nvsi.contexts; ctx; ctx = ctx->next)
         if (ctx->team == team)
             nvsi_quiet(ctx, fn);

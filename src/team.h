@@ -15,6 +15,8 @@ uint64_t nvsi_team_place_seq(int slot);
 /* Where its channels are (-1: it needs none, or does not know yet), and its first sequence number.
  */
 void nvsi_team_set_place(struct nvsi_team *team, int slot, uint64_t seq);
+/* Writes into its place who its members are. */
+void nvsi_team_show_members(const struct nvsi_team *team);
 /* Gives the team a handle. -1: no handle is free. */
 int nvsi_team_add_handle(struct nvsi_team *team);
 /* Leaves its place; the last member's leaving makes the place free. */

@@ -6,6 +6,8 @@
 
 #include "team.h"
 
+#include "boot/crash.h"
+
 /* The place of a key (the shape of an active set, the id of a joined team): a hash table in the
  * arena that only grows, so members need not talk to each other to agree on it. */
 static int keyed_place(uint64_t key)
@@ -17,6 +19,7 @@ static int keyed_place(uint64_t key)
         uint64_t found = 0;
         if (atomic_compare_exchange_strong(&nvsi.job->teams[slot].key, &found, key) ||
             found == key) {
+            NVSI_CRASH_POINT(team_keyed);
             atomic_fetch_add(&nvsi.job->teams[slot].refs, 1);
             return slot;
         }
@@ -43,8 +46,9 @@ static int make_active_set(const char *fn, int start, int stride, int size, uint
     if (!member)
         status = nvsi_error(NVS_ERR_INVALID, "%s: PE %d is not in its active set", fn, nvsi.me);
     else if (size > 1 && slot < 0)
-        status = nvsi_error(NVS_ERR_LIMIT, "%s: more than %d different active sets", fn,
-                            NVSI_MAX_TEAMS - NVSI_FIRST_ACTIVE_SET);
+        status = nvsi_error(NVS_ERR_LIMIT,
+                            "%s: more than %d different joined teams and active sets in one job",
+                            fn, NVSI_MAX_TEAMS - NVSI_FIRST_ACTIVE_SET);
     struct nvsi_team *made = status ? NULL : nvsi_team_new(slot, pes, size);
     free(pes);
     if (!made)
@@ -100,6 +104,8 @@ static int introduce(const char *fn, struct nvsi_team *team)
                                     team->pes[i], k, i);
     }
     free(answers);
+    if (!status)
+        nvsi_team_show_members(team);
     return status;
 }
 
@@ -109,7 +115,8 @@ int nvsi_team_join(const char *fn, uint64_t id, int npes, int team_pe, int num_c
     *handle = NVSI_TEAM_INVALID;
     int place = npes > 1 ? keyed_place(KEY_JOINED | id) : -1;
     if (npes > 1 && place < 0)
-        return nvsi_error(NVS_ERR_LIMIT, "%s: more than %d joined teams and active sets", fn,
+        return nvsi_error(NVS_ERR_LIMIT,
+                          "%s: more than %d different joined teams and active sets in one job", fn,
                           NVSI_MAX_TEAMS - NVSI_FIRST_ACTIVE_SET);
     int *pes = malloc((size_t)npes * sizeof *pes);
     for (int i = 0; pes && i < npes; i++)

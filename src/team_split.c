@@ -9,13 +9,25 @@
 
 #include "team.h"
 
+#include "boot/crash.h"
+
+static int forget_members(int slot)
+{
+    struct nvsi_team_slot *place = &nvsi.job->teams[slot];
+    for (int i = 0; i < NVSI_MAX_PES / 64; i++)
+        atomic_store_explicit(&place->members[i], 0, memory_order_relaxed);
+    return slot;
+}
+
 /* Claims a free place for npes members; -1 if there is none. */
 static int claim_place(int npes)
 {
     for (int slot = NVSI_NUM_PREDEFINED_TEAMS; slot < NVSI_FIRST_ACTIVE_SET; slot++) {
         uint64_t none = 0;
-        if (atomic_compare_exchange_strong(&nvsi.job->teams[slot].refs, &none, (uint64_t)npes))
-            return slot;
+        if (atomic_compare_exchange_strong(&nvsi.job->teams[slot].refs, &none, (uint64_t)npes)) {
+            NVSI_CRASH_POINT(team_claimed);
+            return forget_members(slot);
+        }
     }
     return -1;
 }
@@ -66,7 +78,7 @@ static void drop(struct nvsi_team *team, int place)
         atomic_store(&nvsi.job->teams[place].refs, 0);
     if (team && team->id >= 0) {
         pthread_mutex_lock(&nvsi.lock);
-        nvsi.teams[team->id] = NULL;
+        nvsi.teams[team->id % NVSI_MAX_TEAMS] = NULL;
         pthread_mutex_unlock(&nvsi.lock);
     }
     nvsi_team_release(team);

@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "boot/crash.h"
 #include "fast.h"
 #include "transport/transport.h"
 #include "wait.h"
@@ -91,6 +92,7 @@ static void announce(struct nvsi_wait *wait, int pe)
     }
     if (wait->watching)
         until = NVSI_SLEEP_ANY; /* as it was counted */
+    NVSI_CRASH_POINT(wait_announcing);
     wait->until = until;
     atomic_store(my_bed(), until);
     if (policy.membarrier)
@@ -110,6 +112,7 @@ void nvsi_wait_end_slow(struct nvsi_wait *wait)
 {
     wait->announced = false;
     atomic_fetch_sub(wait->watching ? &nvsi.job->nwatching : &nvsi.job->nawaiting, 1);
+    NVSI_CRASH_POINT(wait_ending);
     if (atomic_fetch_sub(&policy.announced, 1) == 1)
         atomic_store(my_bed(), 0);
 }

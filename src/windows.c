@@ -7,6 +7,8 @@
 #include "windows.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -48,6 +50,33 @@ static size_t heap_stride(size_t heap_bytes)
     return stride / align % 2 ? stride : stride + align;
 }
 
+/* Bytes that this process keeps in memory by mlock() and mlockall(). */
+static uint64_t locked_bytes(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "VmLck: %llu", &kib) != 1)
+        ;
+    if (file)
+        fclose(file);
+    return kib * 1024;
+}
+
+/* After mlockall(MCL_FUTURE) whatever is mapped is also filled with pages at once. That would take
+ * all of every heap, and end the process if there is not so much. */
+static int check_locked(uint64_t before, size_t heap_bytes)
+{
+    uint64_t all = (uint64_t)heap_bytes * (uint64_t)nvsi.npes, left = nvsi_memory_available(NULL);
+    if (locked_bytes() < before + heaps.bytes || all <= left)
+        return 0;
+    return nvsi_error(NVS_ERR_MEMORY,
+                      "init: mlockall(MCL_FUTURE) is in force, which would take the memory of %d "
+                      "heaps of %zu bytes at once, but %llu bytes are left: set NVS_HEAP_SIZE, or "
+                      "add MCL_ONFAULT",
+                      nvsi.npes, heap_bytes, (unsigned long long)left);
+}
+
 int nvsi_windows_reserve(size_t *each)
 {
     bool set = nvsi.config.heap_size != 0;
@@ -58,6 +87,7 @@ int nvsi_windows_reserve(size_t *each)
                           nvsi.config.set_by[NVSI_CONFIG_heap_size], (unsigned long long)wanted,
                           (unsigned long long)room);
     size_t bytes = round_up(wanted < room ? wanted : room, HUGE_BYTES);
+    uint64_t locked = locked_bytes();
     for (;;) {
         heaps.bytes = heap_stride(bytes) * (size_t)nvsi.npes + heap_align(bytes);
         heaps.base =
@@ -66,19 +96,21 @@ int nvsi_windows_reserve(size_t *each)
             break;
         if (set || bytes <= 64u << 20)
             return nvsi_error(NVS_ERR_MEMORY,
-                              "init: no address space for %d heaps of %zu bytes: %s (see 'ulimit "
-                              "-v'; NVS_HEAP_SIZE sets the size)",
-                              nvsi.npes, bytes, strerror(errno));
+                              "init: no address space for %d heaps of %zu bytes: %s (see %s; "
+                              "NVS_HEAP_SIZE sets the size)",
+                              nvsi.npes, bytes, strerror(errno),
+                              errno == EAGAIN ? "'ulimit -l', since mlockall() is in force"
+                                              : "'ulimit -v'");
         bytes = round_up(bytes / 2, HUGE_BYTES);
     }
     *each = bytes;
-    return 0;
+    return check_locked(locked, bytes);
 }
 
 static int map_failed(int pe, const char *what)
 {
     return nvsi_error(NVS_ERR_SYSTEM,
-                      "init: cannot map the %s of PE %d: %s (see 'ulimit -v' and "
+                      "init: cannot map the %s of PE %d: %s (see 'ulimit -v', 'ulimit -l' and "
                       "/proc/sys/vm/max_map_count)",
                       what, pe, strerror(errno));
 }
@@ -134,6 +166,10 @@ void nvsi_windows_unmap(void)
         if (statics && pe != nvsi.me)
             munmap(statics, heaps.static_bytes);
     }
+    /* Others may live on in this job for long: they need not pay for what was in this heap. */
+    if (nvsi.seg[NVSI_SEG_HEAP].size)
+        (void)fallocate(nvsi.arena_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, nvsi.heap_offset,
+                        (off_t)nvsi.seg[NVSI_SEG_HEAP].size);
     if (heaps.base && heaps.base != MAP_FAILED)
         munmap(heaps.base, heaps.bytes);
     heaps.base = NULL;

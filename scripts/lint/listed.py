@@ -8,7 +8,8 @@ import glob
 import os
 import sys
 
-FOLDERS = ["src", "tools", "examples", "bench", "tests/unit", "tests/spmd", "tests/run"]
+FOLDERS = ["src", "tools", "examples", "bench", "tests/unit", "tests/spmd", "tests/stress", "tests/fuzz", "tests/run",
+           "tests/perf", "tests/failures"]
 
 
 def cmake_text(folder):

@@ -86,6 +86,25 @@ NVSHMEM_FAMILIES = {
     ),
 }
 
+EXTENSIONS = list(ops.blocks()) + list(ops.scans())
+EXTENSIONS_ABOUT = """shmem/extensions.h - the typed functions of shmemx.h. ibput and ibget copy nblocks
+    blocks of block_elems elements; a stride is the distance between the beginnings of two blocks, in
+    elements. The scans are collectives: dst of a member gets the sum over src of all members before
+    it, in their order; inscan adds its own, exscan gives 0 to the first. dst may be src."""
+
+
+def extension_files():
+    body = "".join(f.prototype() for f in EXTENSIONS)
+    includes = ['"shmem/types.h"']
+    yield "include/shmem/extensions.h", header("NVS_SHMEM_EXTENSIONS_H", EXTENSIONS_ABOUT, includes, body)
+    overloads = gen_generic.cxx_extensions(EXTENSIONS)
+    yield "include/shmem/extensions_overloads.h", overloads
+    body = "\n".join(f.definition() for f in EXTENSIONS)
+    about = "The typed functions of shmem/extensions.h."
+    includes = ['"shmemx.h"\n', '"api/skin_extra.h"']
+    yield "src/api/shmemx.gen.c", source(about, includes, body)
+
+
 # p and g of half types, over the functions that pass bits.
 HALF_WRAPPERS = """\
 /* Half types by value: the library passes their bits as uint16_t, because compilers do not agree on
@@ -257,6 +276,7 @@ def link_test(path, about, include, names, profiled):
 def all_files():
     yield from shmem_files()
     yield from nvshmem_files()
+    yield from extension_files()
     yield pshmem_file()
     yield version_file()
     yield "include/shmem/generics.h", gen_generic.c11_header()

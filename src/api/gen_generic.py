@@ -155,3 +155,16 @@ def cxx_header(functions):
     text += "#ifndef NVS_SHMEM_OVERLOADS_H\n#define NVS_SHMEM_OVERLOADS_H\n\n"
     text += '#include "shmem.h"\n\n' + "\n".join(body) + CXX_SYNC + "\n#endif\n"
     return text
+
+
+def cxx_extensions(functions):
+    """Overloads of shmemx_ibput and its kin."""
+    body = []
+    for f in functions:
+        match = re.fullmatch(r"shmemx_(?:ctx_)?([a-z0-9]+)_(ib(?:put|get)|sum_(?:in|ex)scan)", f.name)
+        if match and match[1] in TABLES["SUM" if "scan" in match[2] else "RMA"]:
+            body.append(overload(f, "shmemx_" + match[2]))
+    about = "shmem/extensions_overloads.h - type-generic names of shmemx.h for C++, as overloads."
+    text = comment(about + "\n\n" + NOTE)
+    text += "#ifndef NVS_SHMEM_EXTENSIONS_OVERLOADS_H\n#define NVS_SHMEM_EXTENSIONS_OVERLOADS_H\n\n"
+    return text + '#include "shmem/extensions.h"\n\n' + "\n".join(body) + "\n#endif\n"

@@ -152,7 +152,8 @@ def atomic(prefix, ctx_params, ctx, t, op, name, nbi=False):
         return Function(name, "void", params, [(f"nvsi_skin_amo{width(t)}", args)])
     body = [(f"uint{width(t)}_t old = nvsi_skin_fetch{width(t)}", args)]
     if nbi:
-        return Function(name, "void", params, body + [f"*fetch = {from_bits(t, 'old')};"])
+        room = [f'if (!nvsi_skin_out({quote(name)}, "fetch", fetch))', "    return;"]
+        return Function(name, "void", params, room + body + [f"*fetch = {from_bits(t, 'old')};"])
     return Function(name, ctype, params, body + [f"return {from_bits(t, 'old')};"])
 
 
@@ -185,7 +186,7 @@ def vectors(api, t, verb, which, vector):
     params += ["const int *status", "int cmp"]
     params += [f"{ctype} *cmp_values" if vector else f"{ctype} cmp_value"]
     ret = "size_t" if which != "all" else ("void" if verb == "wait_until" else "int")
-    args = [quote(name)] if verb == "wait_until" else []
+    args = [quote(name)]
     args += ["ivars", "nelems"] + (["indices"] if which == "some" else [])
     args += ["status", word(t), "cmp", "cmp_values" if vector else "&cmp_value"]
     args += ["true" if vector else "false"]
@@ -200,8 +201,8 @@ def wait(api):
         name = f"{api.prefix}{t}_wait_until"
         args = [quote(name), "ivar", word(t), "cmp", "(uint64_t)cmp_value"]
         yield Function(name, "void", params, [("nvsi_skin_wait_until", args)])
-        args = ["ivar", word(t), "cmp", "(uint64_t)cmp_value"]
         name = f"{api.prefix}{t}_test"
+        args = [quote(name), "ivar", word(t), "cmp", "(uint64_t)cmp_value"]
         yield Function(name, "int", params, [("return nvsi_skin_test", args)])
         for verb in ("wait_until", "test"):
             for which in ("all", "any", "some"):
@@ -297,3 +298,34 @@ def to_all():
             args = [quote(name), "dst", "src", "nreduce", dtype, f"NVSI_{op.upper()}"]
             call = ("nvsi_skin_to_all", args + ACTIVE_SET_ARGS)
             yield Function(name, "void", params, ["(void)pWrk;", call])
+
+
+# ---- extensions: shmemx.h ------------------------------------------------------------------------
+
+
+def blocks():
+    """ibput and ibget: blocks of elements with a stride between their beginnings."""
+    kinds = [(f"{t}_", "", TYPES[t][0], "sizeof *dst") for t in SHMEM_RMA]
+    kinds += [("", bits, "void", str(int(bits) // 8)) for bits in SIZES]
+    for prefix, ctx_params, ctx in (("shmemx_", [], "NULL"), ("shmemx_ctx_", ["shmem_ctx_t ctx"], "ctx")):
+        for op in ("ibput", "ibget"):
+            for stem, bits, ctype, elem in kinds:
+                name = f"{prefix}{stem}{op}{bits}"
+                params = ctx_params + [f"{ctype} *dst", f"const {ctype} *src"]
+                params += ["ptrdiff_t dst_stride", "ptrdiff_t src_stride", "size_t block_elems"]
+                params += ["size_t nblocks", "int pe"]
+                shape = "struct nvsi_blocks shape = {"
+                shape += f"dst_stride, src_stride, block_elems, nblocks, {elem}}};"
+                call = (f"nvsi_skin_{op}", [ctx, quote(name), "dst", "src", "shape", "pe"])
+                yield Function(name, "void", params, [shape, call])
+
+
+def scans():
+    for op in ("inscan", "exscan"):
+        for t in SHMEM_REDUCE["sum"]:
+            ctype, dtype = TYPES[t]
+            name = f"shmemx_{t}_sum_{op}"
+            params = ["shmem_team_t team", f"{ctype} *dst", f"const {ctype} *src", "size_t nelems"]
+            args = [quote(name), "team", "dst", "src", "nelems", dtype]
+            args += ["true" if op == "inscan" else "false"]
+            yield Function(name, "int", params, [("return nvsi_skin_scan", args)])

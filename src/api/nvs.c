@@ -17,7 +17,7 @@ int nvs_init(void)
 
 int nvs_finalize(void)
 {
-    return nvsi_finalize();
+    return nvsi_finalize("nvs_finalize");
 }
 
 int nvs_my_pe(void)
@@ -28,6 +28,11 @@ int nvs_my_pe(void)
 int nvs_n_pes(void)
 {
     return NVSI_LIKELY(nvsi.npes > 0) ? nvsi.npes : nvsi_ready("nvs_n_pes");
+}
+
+unsigned nvs_session(void)
+{
+    return nvsi.npes > 0 ? nvsi.session : 0;
 }
 
 void *nvs_malloc(size_t size)
@@ -109,37 +114,6 @@ static int prepare(nvs_team_t handle, const struct nvs_call *call, struct nvsi_c
     return status;
 }
 
-/* dst == src is in place. So are NCCL's forms: this PE's block of the larger buffer is the smaller
- * one. */
-static bool in_place(const struct nvsi_team *team, const char *dst, size_t dst_bytes,
-                     const char *src, size_t src_bytes)
-{
-    size_t block = dst_bytes < src_bytes ? dst_bytes : src_bytes;
-    size_t mine = (size_t)team->team_pe * block;
-    if (dst == src)
-        return true;
-    return dst_bytes > src_bytes ? src == dst + mine : src_bytes > dst_bytes && dst == src + mine;
-}
-
-/* dst_blocks and src_blocks blocks of nelems elements: there, and apart or in place. */
-static int check_addresses(const struct nvsi_team *team, const struct nvsi_coll_args *args,
-                           size_t dst_blocks, size_t src_blocks)
-{
-    int status = nvsi_skin_check_args(args, dst_blocks, src_blocks);
-    if (status)
-        return status;
-    size_t block = args->nelems * args->elem_bytes;
-    size_t dst_bytes = dst_blocks * block, src_bytes = src_blocks * block;
-    const char *dst = args->dst, *src = args->src;
-    bool overlap =
-        (uintptr_t)dst < (uintptr_t)src + src_bytes && (uintptr_t)src < (uintptr_t)dst + dst_bytes;
-    if (!overlap || !dst_bytes || !src_bytes || in_place(team, dst, dst_bytes, src, src_bytes))
-        return 0;
-    return nvsi_error(NVS_ERR_INVALID,
-                      "%s: dst %p (%zu bytes) and src %p (%zu bytes) overlap but are not the same",
-                      args->fn, args->dst, dst_bytes, args->src, src_bytes);
-}
-
 #define ARGS(name)                                                                                 \
     {                                                                                              \
         .fn = name, .dst = dst, .src = src, .nelems = nelems, .dst_stride = 1, .src_stride = 1,    \
@@ -156,7 +130,7 @@ int nvs_all_reduce(nvs_team_t handle, void *dst, const void *src, size_t nelems,
     args.op = (int)op;
     int status = prepare(handle, call, &args, &team);
     if (!status)
-        status = check_addresses(team, &args, 1, 1);
+        status = nvsi_skin_check_args(team, &args, 1, 1);
     return status ? status : nvsi_all_reduce(team, &args);
 }
 
@@ -171,7 +145,7 @@ int nvs_broadcast(nvs_team_t handle, void *dst, const void *src, size_t nelems,
         status = nvsi_error(NVS_ERR_INVALID, "%s: root %d is not in the team: allowed are 0 to %d",
                             args.fn, root, team->npes - 1);
     if (!status)
-        status = check_addresses(team, &args, 1, root == team->team_pe);
+        status = nvsi_skin_check_args(team, &args, 1, root == team->team_pe);
     return status ? status : nvsi_broadcast(team, &args);
 }
 
@@ -182,7 +156,7 @@ int nvs_all_gather(nvs_team_t handle, void *dst, const void *src, size_t nelems,
     struct nvsi_team *team;
     int status = prepare(handle, call, &args, &team);
     if (!status)
-        status = check_addresses(team, &args, (size_t)team->npes, 1);
+        status = nvsi_skin_check_args(team, &args, (size_t)team->npes, 1);
     return status ? status : nvsi_all_gather(team, &args);
 }
 
@@ -194,7 +168,7 @@ int nvs_reduce_scatter(nvs_team_t handle, void *dst, const void *src, size_t nel
     args.op = (int)op;
     int status = prepare(handle, call, &args, &team);
     if (!status)
-        status = check_addresses(team, &args, 1, (size_t)team->npes);
+        status = nvsi_skin_check_args(team, &args, 1, (size_t)team->npes);
     return status ? status : nvsi_reduce_scatter(team, &args);
 }
 
@@ -205,6 +179,6 @@ int nvs_all_to_all(nvs_team_t handle, void *dst, const void *src, size_t nelems,
     struct nvsi_team *team;
     int status = prepare(handle, call, &args, &team);
     if (!status)
-        status = check_addresses(team, &args, (size_t)team->npes, (size_t)team->npes);
+        status = nvsi_skin_check_args(team, &args, (size_t)team->npes, (size_t)team->npes);
     return status ? status : nvsi_all_to_all(team, &args);
 }

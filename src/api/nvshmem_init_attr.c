@@ -27,7 +27,7 @@ static const char fn[] = "nvshmemx_init_attr";
 int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
 {
     if (!uniqueid)
-        return nvsi_error(NVS_ERR_INVALID, "nvshmemx_get_uniqueid: uniqueid is NULL");
+        return nvsi_tell(nvsi_error(NVS_ERR_INVALID, "nvshmemx_get_uniqueid: uniqueid is NULL"));
     memset(uniqueid, 0, sizeof *uniqueid);
     uniqueid->version = NVSHMEMX_UNIQUEID_VERSION;
     if (getrandom(uniqueid->internal, 16, 0) == 16)
@@ -151,7 +151,7 @@ static int check_attributes(unsigned flags, const nvshmemx_init_attr_t *attribut
 int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
 {
     int status = check_attributes(flags, attributes);
-    return status ? status : nvsi_skin_init(fn, NVSHMEM_THREAD_SINGLE, NULL);
+    return nvsi_skin_told(status ? status : nvsi_skin_init(fn, NVSHMEM_THREAD_SINGLE, NULL));
 }
 
 int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
@@ -161,7 +161,7 @@ int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attribu
 
 void nvshmemx_hostlib_finalize(void)
 {
-    nvsi_check(nvsi_finalize());
+    nvsi_check(nvsi_finalize("nvshmemx_hostlib_finalize"));
 }
 
 int nvshmemx_init_status(void)

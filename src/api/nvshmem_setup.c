@@ -11,7 +11,7 @@ void nvshmem_init(void)
 
 int nvshmem_init_thread(int requested, int *provided)
 {
-    return nvsi_skin_init("nvshmem_init_thread", requested, provided);
+    return nvsi_skin_told(nvsi_skin_init("nvshmem_init_thread", requested, provided));
 }
 
 void nvshmem_query_thread(int *provided)
@@ -21,7 +21,7 @@ void nvshmem_query_thread(int *provided)
 
 void nvshmem_finalize(void)
 {
-    nvsi_check(nvsi_finalize());
+    nvsi_check(nvsi_finalize("nvshmem_finalize"));
 }
 
 void nvshmem_global_exit(int status)
@@ -48,24 +48,26 @@ int nvshmem_n_pes(void)
 
 void *nvshmem_ptr(const void *dest, int pe)
 {
-    return nvsi_map(dest, 1, pe);
+    return nvsi_skin_ptr("nvshmem_ptr", dest, pe);
 }
 
 void nvshmem_info_get_version(int *major, int *minor)
 {
-    *major = NVSHMEM_MAJOR_VERSION;
-    *minor = NVSHMEM_MINOR_VERSION;
+    nvsi_skin_version("nvshmem_info_get_version", NVSHMEM_MAJOR_VERSION, NVSHMEM_MINOR_VERSION,
+                      major, minor);
 }
 
 void nvshmem_info_get_name(char *name)
 {
-    memcpy(name, NVSHMEM_VENDOR_STRING, sizeof NVSHMEM_VENDOR_STRING);
+    nvsi_skin_name("nvshmem_info_get_name", NVSHMEM_VENDOR_STRING, name);
 }
 
 void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch)
 {
-    *major = NVSHMEM_VENDOR_MAJOR_VERSION;
-    *minor = NVSHMEM_VENDOR_MINOR_VERSION;
+    const char *fn = "nvshmemx_vendor_get_version_info";
+    if (!nvsi_skin_out(fn, "patch", patch))
+        return;
+    nvsi_skin_version(fn, NVSHMEM_VENDOR_MAJOR_VERSION, NVSHMEM_VENDOR_MINOR_VERSION, major, minor);
     *patch = NVSHMEM_VENDOR_PATCH_VERSION;
 }
 

@@ -6,27 +6,30 @@
 
 int nvshmem_team_my_pe(nvshmem_team_t team)
 {
-    return nvsi_skin_team_my_pe(team);
+    return nvsi_skin_team_my_pe("nvshmem_team_my_pe", team);
 }
 
 int nvshmem_team_n_pes(nvshmem_team_t team)
 {
-    return nvsi_skin_team_n_pes(team);
+    return nvsi_skin_team_n_pes("nvshmem_team_n_pes", team);
 }
 
 void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config)
 {
     struct nvsi_team *found;
-    int status = nvsi_skin_team("nvshmem_team_get_config", team, &found);
+    const char *fn = "nvshmem_team_get_config";
+    int status = nvsi_skin_team(fn, team, &found);
     nvsi_check(status);
-    if (!status)
+    if (!status && nvsi_skin_out(fn, "config", config))
         config->num_contexts = found->num_contexts;
 }
 
 int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe, nvshmem_team_t dest_team)
 {
-    return nvsi_team_translate(src_team, src_pe, dest_team);
+    return nvsi_skin_translate("nvshmem_team_translate_pe", src_team, src_pe, dest_team);
 }
+
+#define KNOWN_MASK (NVSHMEM_TEAM_CONFIG_MASK_NUM_CONTEXTS | NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID)
 
 static int num_contexts(const nvshmem_team_config_t *config, long mask)
 {
@@ -37,8 +40,14 @@ int nvshmem_team_split_strided(nvshmem_team_t parent_team, int start, int stride
                                const nvshmem_team_config_t *config, long config_mask,
                                nvshmem_team_t *new_team)
 {
-    return nvsi_skin_split_strided("nvshmem_team_split_strided", parent_team, start, stride, size,
-                                   num_contexts(config, config_mask), new_team);
+    const char *fn = "nvshmem_team_split_strided";
+    int status = nvsi_skin_config(fn, config, config_mask, KNOWN_MASK);
+    if (!status)
+        return nvsi_skin_split_strided(fn, parent_team, start, stride, size,
+                                       num_contexts(config, config_mask), new_team);
+    if (new_team)
+        *new_team = NVSHMEM_TEAM_INVALID;
+    return nvsi_skin_told(status);
 }
 
 int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
@@ -48,8 +57,15 @@ int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
 {
     int contexts[2] = {num_contexts(xaxis_config, xaxis_mask),
                        num_contexts(yaxis_config, yaxis_mask)};
-    return nvsi_skin_split_2d("nvshmem_team_split_2d", parent_team, xrange, contexts, xaxis_team,
-                              yaxis_team);
+    const char *fn = "nvshmem_team_split_2d";
+    int status = nvsi_skin_config(fn, xaxis_config, xaxis_mask, KNOWN_MASK);
+    if (!status)
+        status = nvsi_skin_config(fn, yaxis_config, yaxis_mask, KNOWN_MASK);
+    if (!status)
+        return nvsi_skin_split_2d(fn, parent_team, xrange, contexts, xaxis_team, yaxis_team);
+    if (xaxis_team && yaxis_team)
+        *xaxis_team = *yaxis_team = NVSHMEM_TEAM_INVALID;
+    return nvsi_skin_told(status);
 }
 
 void nvshmem_team_destroy(nvshmem_team_t team)
@@ -71,7 +87,7 @@ void nvshmem_quiet(void)
 
 int nvshmem_barrier(nvshmem_team_t team)
 {
-    return nvsi_skin_team_barrier("nvshmem_barrier", team);
+    return nvsi_skin_told(nvsi_skin_team_barrier("nvshmem_barrier", team));
 }
 
 void nvshmem_barrier_all(void)
@@ -81,12 +97,12 @@ void nvshmem_barrier_all(void)
 
 int nvshmem_team_sync(nvshmem_team_t team)
 {
-    return nvsi_skin_team_sync("nvshmem_team_sync", team);
+    return nvsi_skin_told(nvsi_skin_team_sync("nvshmem_team_sync", team));
 }
 
 int nvshmem_sync(nvshmem_team_t team)
 {
-    return nvsi_skin_team_sync("nvshmem_sync", team);
+    return nvsi_skin_told(nvsi_skin_team_sync("nvshmem_sync", team));
 }
 
 void nvshmem_sync_all(void)
@@ -103,7 +119,7 @@ void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe)
 
 uint64_t nvshmem_signal_fetch(const volatile uint64_t *sig_addr)
 {
-    return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    return nvsi_skin_signal_fetch("nvshmem_signal_fetch", sig_addr);
 }
 
 uint64_t nvshmem_signal_wait_until(volatile uint64_t *sig_addr, int cmp, uint64_t cmp_value)

@@ -12,10 +12,10 @@ int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
 {
     static _Atomic uint32_t given;
     int status = nvsi_ready("nvshmemx_team_get_uniqueid");
+    if (!status && !uniqueid)
+        status = nvsi_error(NVS_ERR_INVALID, "nvshmemx_team_get_uniqueid: uniqueid is NULL");
     if (status)
-        return status;
-    if (!uniqueid)
-        return nvsi_error(NVS_ERR_INVALID, "nvshmemx_team_get_uniqueid: uniqueid is NULL");
+        return nvsi_tell(status);
     *uniqueid = (uint64_t)(nvsi.me + 1) << 32 | atomic_fetch_add(&given, 1);
     return 0;
 }
@@ -48,7 +48,8 @@ int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long
         *team = NVSHMEM_TEAM_INVALID;
     int status = check(team, config, config_mask, npes, pe_idx_in_team);
     if (status)
-        return status;
+        return nvsi_tell(status);
     int contexts = config_mask & NVSHMEM_TEAM_CONFIG_MASK_NUM_CONTEXTS ? config->num_contexts : 0;
-    return nvsi_team_join(fn, config->uniqueid, npes, pe_idx_in_team, contexts, team);
+    return nvsi_skin_told(
+        nvsi_team_join(fn, config->uniqueid, npes, pe_idx_in_team, contexts, team));
 }

@@ -13,7 +13,7 @@ void nvshmem_short_wait_until(volatile short *ivar, int cmp, short cmp_value)
 
 int nvshmem_short_test(volatile short *ivar, int cmp, short cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W16, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_short_test", ivar, NVSI_W16, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_short_wait_until_all(volatile short *ivars, size_t nelems, const int *status, int cmp,
@@ -61,37 +61,43 @@ size_t nvshmem_short_wait_until_some_vector(volatile short *ivars, size_t nelems
 int nvshmem_short_test_all(volatile short *ivars, size_t nelems, const int *status, int cmp,
                            short cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W16, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_short_test_all", ivars, nelems, status, NVSI_W16, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_short_test_all_vector(volatile short *ivars, size_t nelems, const int *status, int cmp,
                                   short *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W16, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_short_test_all_vector", ivars, nelems, status, NVSI_W16, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_short_test_any(volatile short *ivars, size_t nelems, const int *status, int cmp,
                               short cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W16, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_short_test_any", ivars, nelems, status, NVSI_W16, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_short_test_any_vector(volatile short *ivars, size_t nelems, const int *status,
                                      int cmp, short *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W16, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_short_test_any_vector", ivars, nelems, status, NVSI_W16, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_short_test_some(volatile short *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, short cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W16, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_short_test_some", ivars, nelems, indices, status, NVSI_W16,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_short_test_some_vector(volatile short *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, short *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W16, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_short_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W16, cmp, cmp_values, true);
 }
 
 void nvshmem_ushort_wait_until(volatile unsigned short *ivar, int cmp, unsigned short cmp_value)
@@ -101,7 +107,7 @@ void nvshmem_ushort_wait_until(volatile unsigned short *ivar, int cmp, unsigned 
 
 int nvshmem_ushort_test(volatile unsigned short *ivar, int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU16, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_ushort_test", ivar, NVSI_WU16, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_ushort_wait_until_all(volatile unsigned short *ivars, size_t nelems, const int *status,
@@ -151,38 +157,44 @@ size_t nvshmem_ushort_wait_until_some_vector(volatile unsigned short *ivars, siz
 int nvshmem_ushort_test_all(volatile unsigned short *ivars, size_t nelems, const int *status,
                             int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU16, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_ushort_test_all", ivars, nelems, status, NVSI_WU16, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_ushort_test_all_vector(volatile unsigned short *ivars, size_t nelems, const int *status,
                                    int cmp, unsigned short *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU16, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_ushort_test_all_vector", ivars, nelems, status, NVSI_WU16,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ushort_test_any(volatile unsigned short *ivars, size_t nelems, const int *status,
                                int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU16, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_ushort_test_any", ivars, nelems, status, NVSI_WU16, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_ushort_test_any_vector(volatile unsigned short *ivars, size_t nelems,
                                       const int *status, int cmp, unsigned short *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU16, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_ushort_test_any_vector", ivars, nelems, status, NVSI_WU16,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ushort_test_some(volatile unsigned short *ivars, size_t nelems, size_t *indices,
                                 const int *status, int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU16, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_ushort_test_some", ivars, nelems, indices, status,
+                               NVSI_WU16, cmp, &cmp_value, false);
 }
 
 size_t nvshmem_ushort_test_some_vector(volatile unsigned short *ivars, size_t nelems,
                                        size_t *indices, const int *status, int cmp,
                                        unsigned short *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU16, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_ushort_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU16, cmp, cmp_values, true);
 }
 
 void nvshmem_int_wait_until(volatile int *ivar, int cmp, int cmp_value)
@@ -192,7 +204,7 @@ void nvshmem_int_wait_until(volatile int *ivar, int cmp, int cmp_value)
 
 int nvshmem_int_test(volatile int *ivar, int cmp, int cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_int_test", ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_int_wait_until_all(volatile int *ivars, size_t nelems, const int *status, int cmp,
@@ -240,37 +252,43 @@ size_t nvshmem_int_wait_until_some_vector(volatile int *ivars, size_t nelems, si
 int nvshmem_int_test_all(volatile int *ivars, size_t nelems, const int *status, int cmp,
                          int cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_int_test_all", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_int_test_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp,
                                 int *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_int_test_all_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_int_test_any(volatile int *ivars, size_t nelems, const int *status, int cmp,
                             int cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_int_test_any", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_int_test_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp,
                                    int *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_int_test_any_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_int_test_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status,
                              int cmp, int cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_int_test_some", ivars, nelems, indices, status, NVSI_W32,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_int_test_some_vector(volatile int *ivars, size_t nelems, size_t *indices,
                                     const int *status, int cmp, int *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_int_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W32, cmp, cmp_values, true);
 }
 
 void nvshmem_long_wait_until(volatile long *ivar, int cmp, long cmp_value)
@@ -280,7 +298,7 @@ void nvshmem_long_wait_until(volatile long *ivar, int cmp, long cmp_value)
 
 int nvshmem_long_test(volatile long *ivar, int cmp, long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_long_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_long_wait_until_all(volatile long *ivars, size_t nelems, const int *status, int cmp,
@@ -328,37 +346,43 @@ size_t nvshmem_long_wait_until_some_vector(volatile long *ivars, size_t nelems, 
 int nvshmem_long_test_all(volatile long *ivars, size_t nelems, const int *status, int cmp,
                           long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_long_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_long_test_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp,
                                  long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_long_test_all_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_long_test_any(volatile long *ivars, size_t nelems, const int *status, int cmp,
                              long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_long_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_long_test_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp,
                                     long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_long_test_any_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_long_test_some(volatile long *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_long_test_some", ivars, nelems, indices, status, NVSI_W64,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_long_test_some_vector(volatile long *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_long_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 
 void nvshmem_longlong_wait_until(volatile long long *ivar, int cmp, long long cmp_value)
@@ -368,7 +392,7 @@ void nvshmem_longlong_wait_until(volatile long long *ivar, int cmp, long long cm
 
 int nvshmem_longlong_test(volatile long long *ivar, int cmp, long long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_longlong_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_longlong_wait_until_all(volatile long long *ivars, size_t nelems, const int *status,
@@ -417,37 +441,43 @@ size_t nvshmem_longlong_wait_until_some_vector(volatile long long *ivars, size_t
 int nvshmem_longlong_test_all(volatile long long *ivars, size_t nelems, const int *status, int cmp,
                               long long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_longlong_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_longlong_test_all_vector(volatile long long *ivars, size_t nelems, const int *status,
                                      int cmp, long long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_longlong_test_all_vector", ivars, nelems, status, NVSI_W64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_longlong_test_any(volatile long long *ivars, size_t nelems, const int *status,
                                  int cmp, long long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_longlong_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_longlong_test_any_vector(volatile long long *ivars, size_t nelems, const int *status,
                                         int cmp, long long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_longlong_test_any_vector", ivars, nelems, status, NVSI_W64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_longlong_test_some(volatile long long *ivars, size_t nelems, size_t *indices,
                                   const int *status, int cmp, long long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_longlong_test_some", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, &cmp_value, false);
 }
 
 size_t nvshmem_longlong_test_some_vector(volatile long long *ivars, size_t nelems, size_t *indices,
                                          const int *status, int cmp, long long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_longlong_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 
 void nvshmem_uint_wait_until(volatile unsigned int *ivar, int cmp, unsigned int cmp_value)
@@ -457,7 +487,7 @@ void nvshmem_uint_wait_until(volatile unsigned int *ivar, int cmp, unsigned int 
 
 int nvshmem_uint_test(volatile unsigned int *ivar, int cmp, unsigned int cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_uint_test", ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_uint_wait_until_all(volatile unsigned int *ivars, size_t nelems, const int *status,
@@ -506,37 +536,43 @@ size_t nvshmem_uint_wait_until_some_vector(volatile unsigned int *ivars, size_t 
 int nvshmem_uint_test_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
                           unsigned int cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_uint_test_all", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_uint_test_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status,
                                  int cmp, unsigned int *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_uint_test_all_vector", ivars, nelems, status, NVSI_WU32, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_uint_test_any(volatile unsigned int *ivars, size_t nelems, const int *status,
                              int cmp, unsigned int cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_uint_test_any", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_uint_test_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status,
                                     int cmp, unsigned int *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_uint_test_any_vector", ivars, nelems, status, NVSI_WU32, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_uint_test_some(volatile unsigned int *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, unsigned int cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_uint_test_some", ivars, nelems, indices, status, NVSI_WU32,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_uint_test_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, unsigned int *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_uint_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU32, cmp, cmp_values, true);
 }
 
 void nvshmem_ulong_wait_until(volatile unsigned long *ivar, int cmp, unsigned long cmp_value)
@@ -546,7 +582,7 @@ void nvshmem_ulong_wait_until(volatile unsigned long *ivar, int cmp, unsigned lo
 
 int nvshmem_ulong_test(volatile unsigned long *ivar, int cmp, unsigned long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_ulong_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_ulong_wait_until_all(volatile unsigned long *ivars, size_t nelems, const int *status,
@@ -595,37 +631,43 @@ size_t nvshmem_ulong_wait_until_some_vector(volatile unsigned long *ivars, size_
 int nvshmem_ulong_test_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
                            unsigned long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_ulong_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_ulong_test_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status,
                                   int cmp, unsigned long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_ulong_test_all_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ulong_test_any(volatile unsigned long *ivars, size_t nelems, const int *status,
                               int cmp, unsigned long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_ulong_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_ulong_test_any_vector(volatile unsigned long *ivars, size_t nelems,
                                      const int *status, int cmp, unsigned long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_ulong_test_any_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ulong_test_some(volatile unsigned long *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, unsigned long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_ulong_test_some", ivars, nelems, indices, status, NVSI_WU64,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_ulong_test_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, unsigned long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_ulong_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 
 void nvshmem_ulonglong_wait_until(volatile unsigned long long *ivar, int cmp,
@@ -636,7 +678,7 @@ void nvshmem_ulonglong_wait_until(volatile unsigned long long *ivar, int cmp,
 
 int nvshmem_ulonglong_test(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_ulonglong_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_ulonglong_wait_until_all(volatile unsigned long long *ivars, size_t nelems,
@@ -688,39 +730,45 @@ size_t nvshmem_ulonglong_wait_until_some_vector(volatile unsigned long long *iva
 int nvshmem_ulonglong_test_all(volatile unsigned long long *ivars, size_t nelems, const int *status,
                                int cmp, unsigned long long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_ulonglong_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_ulonglong_test_all_vector(volatile unsigned long long *ivars, size_t nelems,
                                       const int *status, int cmp, unsigned long long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_ulonglong_test_all_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ulonglong_test_any(volatile unsigned long long *ivars, size_t nelems,
                                   const int *status, int cmp, unsigned long long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_ulonglong_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_ulonglong_test_any_vector(volatile unsigned long long *ivars, size_t nelems,
                                          const int *status, int cmp, unsigned long long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_ulonglong_test_any_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ulonglong_test_some(volatile unsigned long long *ivars, size_t nelems,
                                    size_t *indices, const int *status, int cmp,
                                    unsigned long long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_ulonglong_test_some", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, &cmp_value, false);
 }
 
 size_t nvshmem_ulonglong_test_some_vector(volatile unsigned long long *ivars, size_t nelems,
                                           size_t *indices, const int *status, int cmp,
                                           unsigned long long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_ulonglong_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 
 void nvshmem_int32_wait_until(volatile int32_t *ivar, int cmp, int32_t cmp_value)
@@ -730,7 +778,7 @@ void nvshmem_int32_wait_until(volatile int32_t *ivar, int cmp, int32_t cmp_value
 
 int nvshmem_int32_test(volatile int32_t *ivar, int cmp, int32_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_int32_test", ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_int32_wait_until_all(volatile int32_t *ivars, size_t nelems, const int *status,
@@ -778,37 +826,43 @@ size_t nvshmem_int32_wait_until_some_vector(volatile int32_t *ivars, size_t nele
 int nvshmem_int32_test_all(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
                            int32_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_int32_test_all", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_int32_test_all_vector(volatile int32_t *ivars, size_t nelems, const int *status,
                                   int cmp, int32_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_int32_test_all_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_int32_test_any(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
                               int32_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_int32_test_any", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_int32_test_any_vector(volatile int32_t *ivars, size_t nelems, const int *status,
                                      int cmp, int32_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_int32_test_any_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_int32_test_some(volatile int32_t *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, int32_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_int32_test_some", ivars, nelems, indices, status, NVSI_W32,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_int32_test_some_vector(volatile int32_t *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, int32_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_int32_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W32, cmp, cmp_values, true);
 }
 
 void nvshmem_int64_wait_until(volatile int64_t *ivar, int cmp, int64_t cmp_value)
@@ -818,7 +872,7 @@ void nvshmem_int64_wait_until(volatile int64_t *ivar, int cmp, int64_t cmp_value
 
 int nvshmem_int64_test(volatile int64_t *ivar, int cmp, int64_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_int64_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_int64_wait_until_all(volatile int64_t *ivars, size_t nelems, const int *status,
@@ -866,37 +920,43 @@ size_t nvshmem_int64_wait_until_some_vector(volatile int64_t *ivars, size_t nele
 int nvshmem_int64_test_all(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
                            int64_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_int64_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_int64_test_all_vector(volatile int64_t *ivars, size_t nelems, const int *status,
                                   int cmp, int64_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_int64_test_all_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_int64_test_any(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
                               int64_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_int64_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_int64_test_any_vector(volatile int64_t *ivars, size_t nelems, const int *status,
                                      int cmp, int64_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_int64_test_any_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_int64_test_some(volatile int64_t *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, int64_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_int64_test_some", ivars, nelems, indices, status, NVSI_W64,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_int64_test_some_vector(volatile int64_t *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, int64_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_int64_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 
 void nvshmem_uint32_wait_until(volatile uint32_t *ivar, int cmp, uint32_t cmp_value)
@@ -906,7 +966,7 @@ void nvshmem_uint32_wait_until(volatile uint32_t *ivar, int cmp, uint32_t cmp_va
 
 int nvshmem_uint32_test(volatile uint32_t *ivar, int cmp, uint32_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_uint32_test", ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_uint32_wait_until_all(volatile uint32_t *ivars, size_t nelems, const int *status,
@@ -955,37 +1015,43 @@ size_t nvshmem_uint32_wait_until_some_vector(volatile uint32_t *ivars, size_t ne
 int nvshmem_uint32_test_all(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
                             uint32_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_uint32_test_all", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_uint32_test_all_vector(volatile uint32_t *ivars, size_t nelems, const int *status,
                                    int cmp, uint32_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_uint32_test_all_vector", ivars, nelems, status, NVSI_WU32,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_uint32_test_any(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
                                uint32_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_uint32_test_any", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_uint32_test_any_vector(volatile uint32_t *ivars, size_t nelems, const int *status,
                                       int cmp, uint32_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_uint32_test_any_vector", ivars, nelems, status, NVSI_WU32,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_uint32_test_some(volatile uint32_t *ivars, size_t nelems, size_t *indices,
                                 const int *status, int cmp, uint32_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_uint32_test_some", ivars, nelems, indices, status,
+                               NVSI_WU32, cmp, &cmp_value, false);
 }
 
 size_t nvshmem_uint32_test_some_vector(volatile uint32_t *ivars, size_t nelems, size_t *indices,
                                        const int *status, int cmp, uint32_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_uint32_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU32, cmp, cmp_values, true);
 }
 
 void nvshmem_uint64_wait_until(volatile uint64_t *ivar, int cmp, uint64_t cmp_value)
@@ -995,7 +1061,7 @@ void nvshmem_uint64_wait_until(volatile uint64_t *ivar, int cmp, uint64_t cmp_va
 
 int nvshmem_uint64_test(volatile uint64_t *ivar, int cmp, uint64_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_uint64_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_uint64_wait_until_all(volatile uint64_t *ivars, size_t nelems, const int *status,
@@ -1044,37 +1110,43 @@ size_t nvshmem_uint64_wait_until_some_vector(volatile uint64_t *ivars, size_t ne
 int nvshmem_uint64_test_all(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
                             uint64_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_uint64_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_uint64_test_all_vector(volatile uint64_t *ivars, size_t nelems, const int *status,
                                    int cmp, uint64_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_uint64_test_all_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_uint64_test_any(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
                                uint64_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_uint64_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_uint64_test_any_vector(volatile uint64_t *ivars, size_t nelems, const int *status,
                                       int cmp, uint64_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_uint64_test_any_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_uint64_test_some(volatile uint64_t *ivars, size_t nelems, size_t *indices,
                                 const int *status, int cmp, uint64_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_uint64_test_some", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, &cmp_value, false);
 }
 
 size_t nvshmem_uint64_test_some_vector(volatile uint64_t *ivars, size_t nelems, size_t *indices,
                                        const int *status, int cmp, uint64_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_uint64_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 
 void nvshmem_size_wait_until(volatile size_t *ivar, int cmp, size_t cmp_value)
@@ -1084,7 +1156,7 @@ void nvshmem_size_wait_until(volatile size_t *ivar, int cmp, size_t cmp_value)
 
 int nvshmem_size_test(volatile size_t *ivar, int cmp, size_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_size_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_size_wait_until_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
@@ -1132,37 +1204,43 @@ size_t nvshmem_size_wait_until_some_vector(volatile size_t *ivars, size_t nelems
 int nvshmem_size_test_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
                           size_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_size_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_size_test_all_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
                                  size_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_size_test_all_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_size_test_any(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
                              size_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_size_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_size_test_any_vector(volatile size_t *ivars, size_t nelems, const int *status,
                                     int cmp, size_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_size_test_any_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 
 size_t nvshmem_size_test_some(volatile size_t *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, size_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_size_test_some", ivars, nelems, indices, status, NVSI_WU64,
+                               cmp, &cmp_value, false);
 }
 
 size_t nvshmem_size_test_some_vector(volatile size_t *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, size_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_size_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 
 void nvshmem_ptrdiff_wait_until(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value)
@@ -1172,7 +1250,7 @@ void nvshmem_ptrdiff_wait_until(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp
 
 int nvshmem_ptrdiff_test(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("nvshmem_ptrdiff_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 
 void nvshmem_ptrdiff_wait_until_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status,
@@ -1221,35 +1299,41 @@ size_t nvshmem_ptrdiff_wait_until_some_vector(volatile ptrdiff_t *ivars, size_t 
 int nvshmem_ptrdiff_test_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                              ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("nvshmem_ptrdiff_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 int nvshmem_ptrdiff_test_all_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status,
                                     int cmp, ptrdiff_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("nvshmem_ptrdiff_test_all_vector", ivars, nelems, status, NVSI_W64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ptrdiff_test_any(volatile ptrdiff_t *ivars, size_t nelems, const int *status,
                                 int cmp, ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("nvshmem_ptrdiff_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 
 size_t nvshmem_ptrdiff_test_any_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status,
                                        int cmp, ptrdiff_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("nvshmem_ptrdiff_test_any_vector", ivars, nelems, status, NVSI_W64,
+                              cmp, cmp_values, true);
 }
 
 size_t nvshmem_ptrdiff_test_some(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                  const int *status, int cmp, ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("nvshmem_ptrdiff_test_some", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, &cmp_value, false);
 }
 
 size_t nvshmem_ptrdiff_test_some_vector(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                         const int *status, int cmp, ptrdiff_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("nvshmem_ptrdiff_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }

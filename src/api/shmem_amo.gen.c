@@ -16,6 +16,8 @@ NVSI_PROFILED(shmem_float_atomic_fetch);
 
 void pshmem_float_atomic_fetch_nbi(float *fetch, const float *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_float_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_float_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = nvsi_float(old);
@@ -32,6 +34,8 @@ NVSI_PROFILED(shmem_double_atomic_fetch);
 
 void pshmem_double_atomic_fetch_nbi(double *fetch, const double *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_double_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_double_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = nvsi_double(old);
@@ -47,6 +51,8 @@ NVSI_PROFILED(shmem_int_atomic_fetch);
 
 void pshmem_int_atomic_fetch_nbi(int *fetch, const int *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_int_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_int_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (int)old;
@@ -63,6 +69,8 @@ NVSI_PROFILED(shmem_long_atomic_fetch);
 
 void pshmem_long_atomic_fetch_nbi(long *fetch, const long *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_long_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_long_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (long)old;
@@ -79,6 +87,8 @@ NVSI_PROFILED(shmem_longlong_atomic_fetch);
 
 void pshmem_longlong_atomic_fetch_nbi(long long *fetch, const long long *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_longlong_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_longlong_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (long long)old;
@@ -95,6 +105,8 @@ NVSI_PROFILED(shmem_uint_atomic_fetch);
 
 void pshmem_uint_atomic_fetch_nbi(unsigned int *fetch, const unsigned int *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_uint_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (unsigned int)old;
@@ -111,6 +123,8 @@ NVSI_PROFILED(shmem_ulong_atomic_fetch);
 
 void pshmem_ulong_atomic_fetch_nbi(unsigned long *fetch, const unsigned long *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (unsigned long)old;
@@ -128,6 +142,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_fetch);
 void pshmem_ulonglong_atomic_fetch_nbi(unsigned long long *fetch, const unsigned long long *src,
                                        int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (unsigned long long)old;
@@ -144,6 +160,8 @@ NVSI_PROFILED(shmem_int32_atomic_fetch);
 
 void pshmem_int32_atomic_fetch_nbi(int32_t *fetch, const int32_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_int32_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (int32_t)old;
@@ -160,6 +178,8 @@ NVSI_PROFILED(shmem_int64_atomic_fetch);
 
 void pshmem_int64_atomic_fetch_nbi(int64_t *fetch, const int64_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_int64_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (int64_t)old;
@@ -176,6 +196,8 @@ NVSI_PROFILED(shmem_uint32_atomic_fetch);
 
 void pshmem_uint32_atomic_fetch_nbi(uint32_t *fetch, const uint32_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (uint32_t)old;
@@ -192,6 +214,8 @@ NVSI_PROFILED(shmem_uint64_atomic_fetch);
 
 void pshmem_uint64_atomic_fetch_nbi(uint64_t *fetch, const uint64_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (uint64_t)old;
@@ -208,6 +232,8 @@ NVSI_PROFILED(shmem_size_atomic_fetch);
 
 void pshmem_size_atomic_fetch_nbi(size_t *fetch, const size_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_size_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_size_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (size_t)old;
@@ -224,6 +250,8 @@ NVSI_PROFILED(shmem_ptrdiff_atomic_fetch);
 
 void pshmem_ptrdiff_atomic_fetch_nbi(ptrdiff_t *fetch, const ptrdiff_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ptrdiff_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_ptrdiff_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -324,6 +352,8 @@ NVSI_PROFILED(shmem_float_atomic_swap);
 
 void pshmem_float_atomic_swap_nbi(float *fetch, float *dst, float value, int pe)
 {
+    if (!nvsi_skin_out("shmem_float_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_float_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      nvsi_bits32(value), 0, pe);
     *fetch = nvsi_float(old);
@@ -340,6 +370,8 @@ NVSI_PROFILED(shmem_double_atomic_swap);
 
 void pshmem_double_atomic_swap_nbi(double *fetch, double *dst, double value, int pe)
 {
+    if (!nvsi_skin_out("shmem_double_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_double_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      nvsi_bits64(value), 0, pe);
     *fetch = nvsi_double(old);
@@ -356,6 +388,8 @@ NVSI_PROFILED(shmem_int_atomic_swap);
 
 void pshmem_int_atomic_swap_nbi(int *fetch, int *dst, int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int)old;
@@ -372,6 +406,8 @@ NVSI_PROFILED(shmem_long_atomic_swap);
 
 void pshmem_long_atomic_swap_nbi(long *fetch, long *dst, long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_long_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_long_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long)old;
@@ -388,6 +424,8 @@ NVSI_PROFILED(shmem_longlong_atomic_swap);
 
 void pshmem_longlong_atomic_swap_nbi(long long *fetch, long long *dst, long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_longlong_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_longlong_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long long)old;
@@ -404,6 +442,8 @@ NVSI_PROFILED(shmem_uint_atomic_swap);
 
 void pshmem_uint_atomic_swap_nbi(unsigned int *fetch, unsigned int *dst, unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -421,6 +461,8 @@ NVSI_PROFILED(shmem_ulong_atomic_swap);
 void pshmem_ulong_atomic_swap_nbi(unsigned long *fetch, unsigned long *dst, unsigned long value,
                                   int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -439,6 +481,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_swap);
 void pshmem_ulonglong_atomic_swap_nbi(unsigned long long *fetch, unsigned long long *dst,
                                       unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -455,6 +499,8 @@ NVSI_PROFILED(shmem_int32_atomic_swap);
 
 void pshmem_int32_atomic_swap_nbi(int32_t *fetch, int32_t *dst, int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int32_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -471,6 +517,8 @@ NVSI_PROFILED(shmem_int64_atomic_swap);
 
 void pshmem_int64_atomic_swap_nbi(int64_t *fetch, int64_t *dst, int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_int64_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -487,6 +535,8 @@ NVSI_PROFILED(shmem_uint32_atomic_swap);
 
 void pshmem_uint32_atomic_swap_nbi(uint32_t *fetch, uint32_t *dst, uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -503,6 +553,8 @@ NVSI_PROFILED(shmem_uint64_atomic_swap);
 
 void pshmem_uint64_atomic_swap_nbi(uint64_t *fetch, uint64_t *dst, uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -519,6 +571,8 @@ NVSI_PROFILED(shmem_size_atomic_swap);
 
 void pshmem_size_atomic_swap_nbi(size_t *fetch, size_t *dst, size_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_size_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_size_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (size_t)old;
@@ -535,6 +589,8 @@ NVSI_PROFILED(shmem_ptrdiff_atomic_swap);
 
 void pshmem_ptrdiff_atomic_swap_nbi(ptrdiff_t *fetch, ptrdiff_t *dst, ptrdiff_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ptrdiff_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ptrdiff_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -551,6 +607,8 @@ NVSI_PROFILED(shmem_int_atomic_compare_swap);
 
 void pshmem_int_atomic_compare_swap_nbi(int *fetch, int *dst, int cond, int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int_atomic_compare_swap_nbi", NVSI_AMO_CSWAP, dst,
                                      (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (int)old;
@@ -567,6 +625,8 @@ NVSI_PROFILED(shmem_long_atomic_compare_swap);
 
 void pshmem_long_atomic_compare_swap_nbi(long *fetch, long *dst, long cond, long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_long_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_long_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (long)old;
@@ -585,6 +645,8 @@ NVSI_PROFILED(shmem_longlong_atomic_compare_swap);
 void pshmem_longlong_atomic_compare_swap_nbi(long long *fetch, long long *dst, long long cond,
                                              long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_longlong_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_longlong_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (long long)old;
@@ -603,6 +665,8 @@ NVSI_PROFILED(shmem_uint_atomic_compare_swap);
 void pshmem_uint_atomic_compare_swap_nbi(unsigned int *fetch, unsigned int *dst, unsigned int cond,
                                          unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (unsigned int)old;
@@ -621,6 +685,8 @@ NVSI_PROFILED(shmem_ulong_atomic_compare_swap);
 void pshmem_ulong_atomic_compare_swap_nbi(unsigned long *fetch, unsigned long *dst,
                                           unsigned long cond, unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (unsigned long)old;
@@ -641,6 +707,8 @@ void pshmem_ulonglong_atomic_compare_swap_nbi(unsigned long long *fetch, unsigne
                                               unsigned long long cond, unsigned long long value,
                                               int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_compare_swap_nbi",
                                      NVSI_AMO_CSWAP, dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (unsigned long long)old;
@@ -658,6 +726,8 @@ NVSI_PROFILED(shmem_int32_atomic_compare_swap);
 void pshmem_int32_atomic_compare_swap_nbi(int32_t *fetch, int32_t *dst, int32_t cond, int32_t value,
                                           int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int32_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (int32_t)old;
@@ -675,6 +745,8 @@ NVSI_PROFILED(shmem_int64_atomic_compare_swap);
 void pshmem_int64_atomic_compare_swap_nbi(int64_t *fetch, int64_t *dst, int64_t cond, int64_t value,
                                           int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_int64_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (int64_t)old;
@@ -692,6 +764,8 @@ NVSI_PROFILED(shmem_uint32_atomic_compare_swap);
 void pshmem_uint32_atomic_compare_swap_nbi(uint32_t *fetch, uint32_t *dst, uint32_t cond,
                                            uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (uint32_t)old;
@@ -709,6 +783,8 @@ NVSI_PROFILED(shmem_uint64_atomic_compare_swap);
 void pshmem_uint64_atomic_compare_swap_nbi(uint64_t *fetch, uint64_t *dst, uint64_t cond,
                                            uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (uint64_t)old;
@@ -726,6 +802,8 @@ NVSI_PROFILED(shmem_size_atomic_compare_swap);
 void pshmem_size_atomic_compare_swap_nbi(size_t *fetch, size_t *dst, size_t cond, size_t value,
                                          int pe)
 {
+    if (!nvsi_skin_out("shmem_size_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_size_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (size_t)old;
@@ -744,6 +822,8 @@ NVSI_PROFILED(shmem_ptrdiff_atomic_compare_swap);
 void pshmem_ptrdiff_atomic_compare_swap_nbi(ptrdiff_t *fetch, ptrdiff_t *dst, ptrdiff_t cond,
                                             ptrdiff_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ptrdiff_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ptrdiff_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (ptrdiff_t)old;
@@ -760,6 +840,8 @@ NVSI_PROFILED(shmem_int_atomic_fetch_inc);
 
 void pshmem_int_atomic_fetch_inc_nbi(int *fetch, int *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_int_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_int_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (int)old;
@@ -776,6 +858,8 @@ NVSI_PROFILED(shmem_long_atomic_fetch_inc);
 
 void pshmem_long_atomic_fetch_inc_nbi(long *fetch, long *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_long_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_long_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (long)old;
@@ -792,6 +876,8 @@ NVSI_PROFILED(shmem_longlong_atomic_fetch_inc);
 
 void pshmem_longlong_atomic_fetch_inc_nbi(long long *fetch, long long *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_longlong_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_longlong_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (long long)old;
@@ -808,6 +894,8 @@ NVSI_PROFILED(shmem_uint_atomic_fetch_inc);
 
 void pshmem_uint_atomic_fetch_inc_nbi(unsigned int *fetch, unsigned int *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_uint_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (unsigned int)old;
@@ -824,6 +912,8 @@ NVSI_PROFILED(shmem_ulong_atomic_fetch_inc);
 
 void pshmem_ulong_atomic_fetch_inc_nbi(unsigned long *fetch, unsigned long *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (unsigned long)old;
@@ -841,6 +931,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_fetch_inc);
 void pshmem_ulonglong_atomic_fetch_inc_nbi(unsigned long long *fetch, unsigned long long *dst,
                                            int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_fetch_inc_nbi", NVSI_AMO_ADD,
                                      dst, 1, 0, pe);
     *fetch = (unsigned long long)old;
@@ -857,6 +949,8 @@ NVSI_PROFILED(shmem_int32_atomic_fetch_inc);
 
 void pshmem_int32_atomic_fetch_inc_nbi(int32_t *fetch, int32_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_int32_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (int32_t)old;
@@ -873,6 +967,8 @@ NVSI_PROFILED(shmem_int64_atomic_fetch_inc);
 
 void pshmem_int64_atomic_fetch_inc_nbi(int64_t *fetch, int64_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_int64_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (int64_t)old;
@@ -889,6 +985,8 @@ NVSI_PROFILED(shmem_uint32_atomic_fetch_inc);
 
 void pshmem_uint32_atomic_fetch_inc_nbi(uint32_t *fetch, uint32_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (uint32_t)old;
@@ -905,6 +1003,8 @@ NVSI_PROFILED(shmem_uint64_atomic_fetch_inc);
 
 void pshmem_uint64_atomic_fetch_inc_nbi(uint64_t *fetch, uint64_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (uint64_t)old;
@@ -921,6 +1021,8 @@ NVSI_PROFILED(shmem_size_atomic_fetch_inc);
 
 void pshmem_size_atomic_fetch_inc_nbi(size_t *fetch, size_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_size_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_size_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (size_t)old;
@@ -937,6 +1039,8 @@ NVSI_PROFILED(shmem_ptrdiff_atomic_fetch_inc);
 
 void pshmem_ptrdiff_atomic_fetch_inc_nbi(ptrdiff_t *fetch, ptrdiff_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ptrdiff_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(NULL, "shmem_ptrdiff_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -1025,6 +1129,8 @@ NVSI_PROFILED(shmem_int_atomic_fetch_add);
 
 void pshmem_int_atomic_fetch_add_nbi(int *fetch, int *dst, int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int)old;
@@ -1041,6 +1147,8 @@ NVSI_PROFILED(shmem_long_atomic_fetch_add);
 
 void pshmem_long_atomic_fetch_add_nbi(long *fetch, long *dst, long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_long_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_long_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long)old;
@@ -1057,6 +1165,8 @@ NVSI_PROFILED(shmem_longlong_atomic_fetch_add);
 
 void pshmem_longlong_atomic_fetch_add_nbi(long long *fetch, long long *dst, long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_longlong_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_longlong_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long long)old;
@@ -1074,6 +1184,8 @@ NVSI_PROFILED(shmem_uint_atomic_fetch_add);
 void pshmem_uint_atomic_fetch_add_nbi(unsigned int *fetch, unsigned int *dst, unsigned int value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -1091,6 +1203,8 @@ NVSI_PROFILED(shmem_ulong_atomic_fetch_add);
 void pshmem_ulong_atomic_fetch_add_nbi(unsigned long *fetch, unsigned long *dst,
                                        unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -1109,6 +1223,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_fetch_add);
 void pshmem_ulonglong_atomic_fetch_add_nbi(unsigned long long *fetch, unsigned long long *dst,
                                            unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_fetch_add_nbi", NVSI_AMO_ADD,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -1125,6 +1241,8 @@ NVSI_PROFILED(shmem_int32_atomic_fetch_add);
 
 void pshmem_int32_atomic_fetch_add_nbi(int32_t *fetch, int32_t *dst, int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int32_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -1141,6 +1259,8 @@ NVSI_PROFILED(shmem_int64_atomic_fetch_add);
 
 void pshmem_int64_atomic_fetch_add_nbi(int64_t *fetch, int64_t *dst, int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_int64_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -1157,6 +1277,8 @@ NVSI_PROFILED(shmem_uint32_atomic_fetch_add);
 
 void pshmem_uint32_atomic_fetch_add_nbi(uint32_t *fetch, uint32_t *dst, uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -1173,6 +1295,8 @@ NVSI_PROFILED(shmem_uint64_atomic_fetch_add);
 
 void pshmem_uint64_atomic_fetch_add_nbi(uint64_t *fetch, uint64_t *dst, uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -1189,6 +1313,8 @@ NVSI_PROFILED(shmem_size_atomic_fetch_add);
 
 void pshmem_size_atomic_fetch_add_nbi(size_t *fetch, size_t *dst, size_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_size_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_size_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (size_t)old;
@@ -1205,6 +1331,8 @@ NVSI_PROFILED(shmem_ptrdiff_atomic_fetch_add);
 
 void pshmem_ptrdiff_atomic_fetch_add_nbi(ptrdiff_t *fetch, ptrdiff_t *dst, ptrdiff_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ptrdiff_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ptrdiff_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -1294,6 +1422,8 @@ NVSI_PROFILED(shmem_uint_atomic_fetch_and);
 void pshmem_uint_atomic_fetch_and_nbi(unsigned int *fetch, unsigned int *dst, unsigned int value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -1311,6 +1441,8 @@ NVSI_PROFILED(shmem_ulong_atomic_fetch_and);
 void pshmem_ulong_atomic_fetch_and_nbi(unsigned long *fetch, unsigned long *dst,
                                        unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -1329,6 +1461,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_fetch_and);
 void pshmem_ulonglong_atomic_fetch_and_nbi(unsigned long long *fetch, unsigned long long *dst,
                                            unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_fetch_and_nbi", NVSI_AMO_AND,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -1345,6 +1479,8 @@ NVSI_PROFILED(shmem_int32_atomic_fetch_and);
 
 void pshmem_int32_atomic_fetch_and_nbi(int32_t *fetch, int32_t *dst, int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int32_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -1361,6 +1497,8 @@ NVSI_PROFILED(shmem_int64_atomic_fetch_and);
 
 void pshmem_int64_atomic_fetch_and_nbi(int64_t *fetch, int64_t *dst, int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_int64_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -1377,6 +1515,8 @@ NVSI_PROFILED(shmem_uint32_atomic_fetch_and);
 
 void pshmem_uint32_atomic_fetch_and_nbi(uint32_t *fetch, uint32_t *dst, uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -1393,6 +1533,8 @@ NVSI_PROFILED(shmem_uint64_atomic_fetch_and);
 
 void pshmem_uint64_atomic_fetch_and_nbi(uint64_t *fetch, uint64_t *dst, uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -1452,6 +1594,8 @@ NVSI_PROFILED(shmem_uint_atomic_fetch_or);
 void pshmem_uint_atomic_fetch_or_nbi(unsigned int *fetch, unsigned int *dst, unsigned int value,
                                      int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -1469,6 +1613,8 @@ NVSI_PROFILED(shmem_ulong_atomic_fetch_or);
 void pshmem_ulong_atomic_fetch_or_nbi(unsigned long *fetch, unsigned long *dst, unsigned long value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -1487,6 +1633,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_fetch_or);
 void pshmem_ulonglong_atomic_fetch_or_nbi(unsigned long long *fetch, unsigned long long *dst,
                                           unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -1503,6 +1651,8 @@ NVSI_PROFILED(shmem_int32_atomic_fetch_or);
 
 void pshmem_int32_atomic_fetch_or_nbi(int32_t *fetch, int32_t *dst, int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int32_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -1519,6 +1669,8 @@ NVSI_PROFILED(shmem_int64_atomic_fetch_or);
 
 void pshmem_int64_atomic_fetch_or_nbi(int64_t *fetch, int64_t *dst, int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_int64_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -1535,6 +1687,8 @@ NVSI_PROFILED(shmem_uint32_atomic_fetch_or);
 
 void pshmem_uint32_atomic_fetch_or_nbi(uint32_t *fetch, uint32_t *dst, uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -1551,6 +1705,8 @@ NVSI_PROFILED(shmem_uint64_atomic_fetch_or);
 
 void pshmem_uint64_atomic_fetch_or_nbi(uint64_t *fetch, uint64_t *dst, uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -1610,6 +1766,8 @@ NVSI_PROFILED(shmem_uint_atomic_fetch_xor);
 void pshmem_uint_atomic_fetch_xor_nbi(unsigned int *fetch, unsigned int *dst, unsigned int value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_uint_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -1627,6 +1785,8 @@ NVSI_PROFILED(shmem_ulong_atomic_fetch_xor);
 void pshmem_ulong_atomic_fetch_xor_nbi(unsigned long *fetch, unsigned long *dst,
                                        unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulong_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulong_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -1645,6 +1805,8 @@ NVSI_PROFILED(shmem_ulonglong_atomic_fetch_xor);
 void pshmem_ulonglong_atomic_fetch_xor_nbi(unsigned long long *fetch, unsigned long long *dst,
                                            unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ulonglong_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_ulonglong_atomic_fetch_xor_nbi", NVSI_AMO_XOR,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -1661,6 +1823,8 @@ NVSI_PROFILED(shmem_int32_atomic_fetch_xor);
 
 void pshmem_int32_atomic_fetch_xor_nbi(int32_t *fetch, int32_t *dst, int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int32_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_int32_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -1677,6 +1841,8 @@ NVSI_PROFILED(shmem_int64_atomic_fetch_xor);
 
 void pshmem_int64_atomic_fetch_xor_nbi(int64_t *fetch, int64_t *dst, int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_int64_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_int64_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -1693,6 +1859,8 @@ NVSI_PROFILED(shmem_uint32_atomic_fetch_xor);
 
 void pshmem_uint32_atomic_fetch_xor_nbi(uint32_t *fetch, uint32_t *dst, uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint32_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(NULL, "shmem_uint32_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -1709,6 +1877,8 @@ NVSI_PROFILED(shmem_uint64_atomic_fetch_xor);
 
 void pshmem_uint64_atomic_fetch_xor_nbi(uint64_t *fetch, uint64_t *dst, uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_uint64_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(NULL, "shmem_uint64_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -1767,6 +1937,8 @@ NVSI_PROFILED(shmem_ctx_float_atomic_fetch);
 
 void pshmem_ctx_float_atomic_fetch_nbi(shmem_ctx_t ctx, float *fetch, const float *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_float_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_float_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = nvsi_float(old);
@@ -1783,6 +1955,8 @@ NVSI_PROFILED(shmem_ctx_double_atomic_fetch);
 
 void pshmem_ctx_double_atomic_fetch_nbi(shmem_ctx_t ctx, double *fetch, const double *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_double_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_double_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = nvsi_double(old);
@@ -1799,6 +1973,8 @@ NVSI_PROFILED(shmem_ctx_int_atomic_fetch);
 
 void pshmem_ctx_int_atomic_fetch_nbi(shmem_ctx_t ctx, int *fetch, const int *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_int_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (int)old;
@@ -1815,6 +1991,8 @@ NVSI_PROFILED(shmem_ctx_long_atomic_fetch);
 
 void pshmem_ctx_long_atomic_fetch_nbi(shmem_ctx_t ctx, long *fetch, const long *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_long_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_long_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (long)old;
@@ -1832,6 +2010,8 @@ NVSI_PROFILED(shmem_ctx_longlong_atomic_fetch);
 void pshmem_ctx_longlong_atomic_fetch_nbi(shmem_ctx_t ctx, long long *fetch, const long long *src,
                                           int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_longlong_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_longlong_atomic_fetch_nbi", NVSI_AMO_FETCH,
                                      src, 0, 0, pe);
     *fetch = (long long)old;
@@ -1849,6 +2029,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_fetch);
 void pshmem_ctx_uint_atomic_fetch_nbi(shmem_ctx_t ctx, unsigned int *fetch, const unsigned int *src,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (unsigned int)old;
@@ -1866,6 +2048,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_fetch);
 void pshmem_ctx_ulong_atomic_fetch_nbi(shmem_ctx_t ctx, unsigned long *fetch,
                                        const unsigned long *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (unsigned long)old;
@@ -1884,6 +2068,8 @@ NVSI_PROFILED(shmem_ctx_ulonglong_atomic_fetch);
 void pshmem_ctx_ulonglong_atomic_fetch_nbi(shmem_ctx_t ctx, unsigned long long *fetch,
                                            const unsigned long long *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_fetch_nbi", NVSI_AMO_FETCH,
                                      src, 0, 0, pe);
     *fetch = (unsigned long long)old;
@@ -1900,6 +2086,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_fetch);
 
 void pshmem_ctx_int32_atomic_fetch_nbi(shmem_ctx_t ctx, int32_t *fetch, const int32_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (int32_t)old;
@@ -1916,6 +2104,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_fetch);
 
 void pshmem_ctx_int64_atomic_fetch_nbi(shmem_ctx_t ctx, int64_t *fetch, const int64_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (int64_t)old;
@@ -1933,6 +2123,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_fetch);
 void pshmem_ctx_uint32_atomic_fetch_nbi(shmem_ctx_t ctx, uint32_t *fetch, const uint32_t *src,
                                         int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (uint32_t)old;
@@ -1950,6 +2142,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_fetch);
 void pshmem_ctx_uint64_atomic_fetch_nbi(shmem_ctx_t ctx, uint64_t *fetch, const uint64_t *src,
                                         int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (uint64_t)old;
@@ -1966,6 +2160,8 @@ NVSI_PROFILED(shmem_ctx_size_atomic_fetch);
 
 void pshmem_ctx_size_atomic_fetch_nbi(shmem_ctx_t ctx, size_t *fetch, const size_t *src, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_size_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_size_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (size_t)old;
@@ -1983,6 +2179,8 @@ NVSI_PROFILED(shmem_ctx_ptrdiff_atomic_fetch);
 void pshmem_ctx_ptrdiff_atomic_fetch_nbi(shmem_ctx_t ctx, ptrdiff_t *fetch, const ptrdiff_t *src,
                                          int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ptrdiff_atomic_fetch_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_ptrdiff_atomic_fetch_nbi", NVSI_AMO_FETCH, src, 0, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -2089,6 +2287,8 @@ NVSI_PROFILED(shmem_ctx_float_atomic_swap);
 void pshmem_ctx_float_atomic_swap_nbi(shmem_ctx_t ctx, float *fetch, float *dst, float value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_float_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_float_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      nvsi_bits32(value), 0, pe);
     *fetch = nvsi_float(old);
@@ -2106,6 +2306,8 @@ NVSI_PROFILED(shmem_ctx_double_atomic_swap);
 void pshmem_ctx_double_atomic_swap_nbi(shmem_ctx_t ctx, double *fetch, double *dst, double value,
                                        int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_double_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_double_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      nvsi_bits64(value), 0, pe);
     *fetch = nvsi_double(old);
@@ -2122,6 +2324,8 @@ NVSI_PROFILED(shmem_ctx_int_atomic_swap);
 
 void pshmem_ctx_int_atomic_swap_nbi(shmem_ctx_t ctx, int *fetch, int *dst, int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int)old;
@@ -2138,6 +2342,8 @@ NVSI_PROFILED(shmem_ctx_long_atomic_swap);
 
 void pshmem_ctx_long_atomic_swap_nbi(shmem_ctx_t ctx, long *fetch, long *dst, long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_long_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_long_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long)old;
@@ -2155,6 +2361,8 @@ NVSI_PROFILED(shmem_ctx_longlong_atomic_swap);
 void pshmem_ctx_longlong_atomic_swap_nbi(shmem_ctx_t ctx, long long *fetch, long long *dst,
                                          long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_longlong_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_longlong_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long long)old;
@@ -2173,6 +2381,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_swap);
 void pshmem_ctx_uint_atomic_swap_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dst,
                                      unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -2191,6 +2401,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_swap);
 void pshmem_ctx_ulong_atomic_swap_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dst,
                                       unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -2209,6 +2421,8 @@ NVSI_PROFILED(shmem_ctx_ulonglong_atomic_swap);
 void pshmem_ctx_ulonglong_atomic_swap_nbi(shmem_ctx_t ctx, unsigned long long *fetch,
                                           unsigned long long *dst, unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -2226,6 +2440,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_swap);
 void pshmem_ctx_int32_atomic_swap_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst, int32_t value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -2243,6 +2459,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_swap);
 void pshmem_ctx_int64_atomic_swap_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst, int64_t value,
                                       int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -2260,6 +2478,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_swap);
 void pshmem_ctx_uint32_atomic_swap_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst,
                                        uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -2277,6 +2497,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_swap);
 void pshmem_ctx_uint64_atomic_swap_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst,
                                        uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -2294,6 +2516,8 @@ NVSI_PROFILED(shmem_ctx_size_atomic_swap);
 void pshmem_ctx_size_atomic_swap_nbi(shmem_ctx_t ctx, size_t *fetch, size_t *dst, size_t value,
                                      int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_size_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_size_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (size_t)old;
@@ -2311,6 +2535,8 @@ NVSI_PROFILED(shmem_ctx_ptrdiff_atomic_swap);
 void pshmem_ctx_ptrdiff_atomic_swap_nbi(shmem_ctx_t ctx, ptrdiff_t *fetch, ptrdiff_t *dst,
                                         ptrdiff_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ptrdiff_atomic_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ptrdiff_atomic_swap_nbi", NVSI_AMO_SWAP, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -2328,6 +2554,8 @@ NVSI_PROFILED(shmem_ctx_int_atomic_compare_swap);
 void pshmem_ctx_int_atomic_compare_swap_nbi(shmem_ctx_t ctx, int *fetch, int *dst, int cond,
                                             int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (int)old;
@@ -2345,6 +2573,8 @@ NVSI_PROFILED(shmem_ctx_long_atomic_compare_swap);
 void pshmem_ctx_long_atomic_compare_swap_nbi(shmem_ctx_t ctx, long *fetch, long *dst, long cond,
                                              long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_long_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_long_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (long)old;
@@ -2363,6 +2593,8 @@ NVSI_PROFILED(shmem_ctx_longlong_atomic_compare_swap);
 void pshmem_ctx_longlong_atomic_compare_swap_nbi(shmem_ctx_t ctx, long long *fetch, long long *dst,
                                                  long long cond, long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_longlong_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_longlong_atomic_compare_swap_nbi",
                                      NVSI_AMO_CSWAP, dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (long long)old;
@@ -2382,6 +2614,8 @@ void pshmem_ctx_uint_atomic_compare_swap_nbi(shmem_ctx_t ctx, unsigned int *fetc
                                              unsigned int *dst, unsigned int cond,
                                              unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (unsigned int)old;
@@ -2401,6 +2635,8 @@ void pshmem_ctx_ulong_atomic_compare_swap_nbi(shmem_ctx_t ctx, unsigned long *fe
                                               unsigned long *dst, unsigned long cond,
                                               unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (unsigned long)old;
@@ -2422,6 +2658,8 @@ void pshmem_ctx_ulonglong_atomic_compare_swap_nbi(shmem_ctx_t ctx, unsigned long
                                                   unsigned long long *dst, unsigned long long cond,
                                                   unsigned long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_compare_swap_nbi",
                                      NVSI_AMO_CSWAP, dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (unsigned long long)old;
@@ -2440,6 +2678,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_compare_swap);
 void pshmem_ctx_int32_atomic_compare_swap_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst,
                                               int32_t cond, int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (int32_t)old;
@@ -2458,6 +2698,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_compare_swap);
 void pshmem_ctx_int64_atomic_compare_swap_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst,
                                               int64_t cond, int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (int64_t)old;
@@ -2476,6 +2718,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_compare_swap);
 void pshmem_ctx_uint32_atomic_compare_swap_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst,
                                                uint32_t cond, uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_compare_swap_nbi",
                                      NVSI_AMO_CSWAP, dst, (uint32_t)value, (uint32_t)cond, pe);
     *fetch = (uint32_t)old;
@@ -2494,6 +2738,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_compare_swap);
 void pshmem_ctx_uint64_atomic_compare_swap_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst,
                                                uint64_t cond, uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_compare_swap_nbi",
                                      NVSI_AMO_CSWAP, dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (uint64_t)old;
@@ -2512,6 +2758,8 @@ NVSI_PROFILED(shmem_ctx_size_atomic_compare_swap);
 void pshmem_ctx_size_atomic_compare_swap_nbi(shmem_ctx_t ctx, size_t *fetch, size_t *dst,
                                              size_t cond, size_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_size_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_size_atomic_compare_swap_nbi", NVSI_AMO_CSWAP,
                                      dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (size_t)old;
@@ -2530,6 +2778,8 @@ NVSI_PROFILED(shmem_ctx_ptrdiff_atomic_compare_swap);
 void pshmem_ctx_ptrdiff_atomic_compare_swap_nbi(shmem_ctx_t ctx, ptrdiff_t *fetch, ptrdiff_t *dst,
                                                 ptrdiff_t cond, ptrdiff_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ptrdiff_atomic_compare_swap_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ptrdiff_atomic_compare_swap_nbi",
                                      NVSI_AMO_CSWAP, dst, (uint64_t)value, (uint64_t)cond, pe);
     *fetch = (ptrdiff_t)old;
@@ -2546,6 +2796,8 @@ NVSI_PROFILED(shmem_ctx_int_atomic_fetch_inc);
 
 void pshmem_ctx_int_atomic_fetch_inc_nbi(shmem_ctx_t ctx, int *fetch, int *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_int_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (int)old;
@@ -2562,6 +2814,8 @@ NVSI_PROFILED(shmem_ctx_long_atomic_fetch_inc);
 
 void pshmem_ctx_long_atomic_fetch_inc_nbi(shmem_ctx_t ctx, long *fetch, long *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_long_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_long_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (long)old;
@@ -2579,6 +2833,8 @@ NVSI_PROFILED(shmem_ctx_longlong_atomic_fetch_inc);
 void pshmem_ctx_longlong_atomic_fetch_inc_nbi(shmem_ctx_t ctx, long long *fetch, long long *dst,
                                               int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_longlong_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_longlong_atomic_fetch_inc_nbi", NVSI_AMO_ADD,
                                      dst, 1, 0, pe);
     *fetch = (long long)old;
@@ -2596,6 +2852,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_fetch_inc);
 void pshmem_ctx_uint_atomic_fetch_inc_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dst,
                                           int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (unsigned int)old;
@@ -2613,6 +2871,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_fetch_inc);
 void pshmem_ctx_ulong_atomic_fetch_inc_nbi(shmem_ctx_t ctx, unsigned long *fetch,
                                            unsigned long *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (unsigned long)old;
@@ -2631,6 +2891,8 @@ NVSI_PROFILED(shmem_ctx_ulonglong_atomic_fetch_inc);
 void pshmem_ctx_ulonglong_atomic_fetch_inc_nbi(shmem_ctx_t ctx, unsigned long long *fetch,
                                                unsigned long long *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_fetch_inc_nbi", NVSI_AMO_ADD,
                                      dst, 1, 0, pe);
     *fetch = (unsigned long long)old;
@@ -2647,6 +2909,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_fetch_inc);
 
 void pshmem_ctx_int32_atomic_fetch_inc_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old =
         nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (int32_t)old;
@@ -2663,6 +2927,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_fetch_inc);
 
 void pshmem_ctx_int64_atomic_fetch_inc_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (int64_t)old;
@@ -2679,6 +2945,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_fetch_inc);
 
 void pshmem_ctx_uint32_atomic_fetch_inc_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_fetch_inc_nbi", NVSI_AMO_ADD,
                                      dst, 1, 0, pe);
     *fetch = (uint32_t)old;
@@ -2695,6 +2963,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_fetch_inc);
 
 void pshmem_ctx_uint64_atomic_fetch_inc_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_fetch_inc_nbi", NVSI_AMO_ADD,
                                      dst, 1, 0, pe);
     *fetch = (uint64_t)old;
@@ -2711,6 +2981,8 @@ NVSI_PROFILED(shmem_ctx_size_atomic_fetch_inc);
 
 void pshmem_ctx_size_atomic_fetch_inc_nbi(shmem_ctx_t ctx, size_t *fetch, size_t *dst, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_size_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old =
         nvsi_skin_fetch64(ctx, "shmem_ctx_size_atomic_fetch_inc_nbi", NVSI_AMO_ADD, dst, 1, 0, pe);
     *fetch = (size_t)old;
@@ -2728,6 +3000,8 @@ NVSI_PROFILED(shmem_ctx_ptrdiff_atomic_fetch_inc);
 void pshmem_ctx_ptrdiff_atomic_fetch_inc_nbi(shmem_ctx_t ctx, ptrdiff_t *fetch, ptrdiff_t *dst,
                                              int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ptrdiff_atomic_fetch_inc_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ptrdiff_atomic_fetch_inc_nbi", NVSI_AMO_ADD,
                                      dst, 1, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -2816,6 +3090,8 @@ NVSI_PROFILED(shmem_ctx_int_atomic_fetch_add);
 
 void pshmem_ctx_int_atomic_fetch_add_nbi(shmem_ctx_t ctx, int *fetch, int *dst, int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int)old;
@@ -2833,6 +3109,8 @@ NVSI_PROFILED(shmem_ctx_long_atomic_fetch_add);
 void pshmem_ctx_long_atomic_fetch_add_nbi(shmem_ctx_t ctx, long *fetch, long *dst, long value,
                                           int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_long_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_long_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (long)old;
@@ -2851,6 +3129,8 @@ NVSI_PROFILED(shmem_ctx_longlong_atomic_fetch_add);
 void pshmem_ctx_longlong_atomic_fetch_add_nbi(shmem_ctx_t ctx, long long *fetch, long long *dst,
                                               long long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_longlong_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_longlong_atomic_fetch_add_nbi", NVSI_AMO_ADD,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (long long)old;
@@ -2869,6 +3149,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_fetch_add);
 void pshmem_ctx_uint_atomic_fetch_add_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dst,
                                           unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -2887,6 +3169,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_fetch_add);
 void pshmem_ctx_ulong_atomic_fetch_add_nbi(shmem_ctx_t ctx, unsigned long *fetch,
                                            unsigned long *dst, unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -2906,6 +3190,8 @@ void pshmem_ctx_ulonglong_atomic_fetch_add_nbi(shmem_ctx_t ctx, unsigned long lo
                                                unsigned long long *dst, unsigned long long value,
                                                int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_fetch_add_nbi", NVSI_AMO_ADD,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -2923,6 +3209,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_fetch_add);
 void pshmem_ctx_int32_atomic_fetch_add_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst,
                                            int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -2940,6 +3228,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_fetch_add);
 void pshmem_ctx_int64_atomic_fetch_add_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst,
                                            int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -2957,6 +3247,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_fetch_add);
 void pshmem_ctx_uint32_atomic_fetch_add_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst,
                                             uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_fetch_add_nbi", NVSI_AMO_ADD,
                                      dst, (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -2974,6 +3266,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_fetch_add);
 void pshmem_ctx_uint64_atomic_fetch_add_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst,
                                             uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_fetch_add_nbi", NVSI_AMO_ADD,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -2991,6 +3285,8 @@ NVSI_PROFILED(shmem_ctx_size_atomic_fetch_add);
 void pshmem_ctx_size_atomic_fetch_add_nbi(shmem_ctx_t ctx, size_t *fetch, size_t *dst, size_t value,
                                           int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_size_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_size_atomic_fetch_add_nbi", NVSI_AMO_ADD, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (size_t)old;
@@ -3009,6 +3305,8 @@ NVSI_PROFILED(shmem_ctx_ptrdiff_atomic_fetch_add);
 void pshmem_ctx_ptrdiff_atomic_fetch_add_nbi(shmem_ctx_t ctx, ptrdiff_t *fetch, ptrdiff_t *dst,
                                              ptrdiff_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ptrdiff_atomic_fetch_add_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ptrdiff_atomic_fetch_add_nbi", NVSI_AMO_ADD,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (ptrdiff_t)old;
@@ -3102,6 +3400,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_fetch_and);
 void pshmem_ctx_uint_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dst,
                                           unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -3120,6 +3420,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_fetch_and);
 void pshmem_ctx_ulong_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned long *fetch,
                                            unsigned long *dst, unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -3139,6 +3441,8 @@ void pshmem_ctx_ulonglong_atomic_fetch_and_nbi(shmem_ctx_t ctx, unsigned long lo
                                                unsigned long long *dst, unsigned long long value,
                                                int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_fetch_and_nbi", NVSI_AMO_AND,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -3156,6 +3460,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_fetch_and);
 void pshmem_ctx_int32_atomic_fetch_and_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst,
                                            int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -3173,6 +3479,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_fetch_and);
 void pshmem_ctx_int64_atomic_fetch_and_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst,
                                            int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_fetch_and_nbi", NVSI_AMO_AND, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -3190,6 +3498,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_fetch_and);
 void pshmem_ctx_uint32_atomic_fetch_and_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst,
                                             uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_fetch_and_nbi", NVSI_AMO_AND,
                                      dst, (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -3207,6 +3517,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_fetch_and);
 void pshmem_ctx_uint64_atomic_fetch_and_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst,
                                             uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_fetch_and_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_fetch_and_nbi", NVSI_AMO_AND,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -3269,6 +3581,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_fetch_or);
 void pshmem_ctx_uint_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dst,
                                          unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -3287,6 +3601,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_fetch_or);
 void pshmem_ctx_ulong_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned long *fetch, unsigned long *dst,
                                           unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -3306,6 +3622,8 @@ void pshmem_ctx_ulonglong_atomic_fetch_or_nbi(shmem_ctx_t ctx, unsigned long lon
                                               unsigned long long *dst, unsigned long long value,
                                               int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_fetch_or_nbi", NVSI_AMO_OR,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -3323,6 +3641,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_fetch_or);
 void pshmem_ctx_int32_atomic_fetch_or_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst,
                                           int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -3340,6 +3660,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_fetch_or);
 void pshmem_ctx_int64_atomic_fetch_or_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst,
                                           int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -3357,6 +3679,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_fetch_or);
 void pshmem_ctx_uint32_atomic_fetch_or_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst,
                                            uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -3374,6 +3698,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_fetch_or);
 void pshmem_ctx_uint64_atomic_fetch_or_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst,
                                            uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_fetch_or_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_fetch_or_nbi", NVSI_AMO_OR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;
@@ -3435,6 +3761,8 @@ NVSI_PROFILED(shmem_ctx_uint_atomic_fetch_xor);
 void pshmem_ctx_uint_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned int *fetch, unsigned int *dst,
                                           unsigned int value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (unsigned int)old;
@@ -3453,6 +3781,8 @@ NVSI_PROFILED(shmem_ctx_ulong_atomic_fetch_xor);
 void pshmem_ctx_ulong_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned long *fetch,
                                            unsigned long *dst, unsigned long value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulong_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulong_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (unsigned long)old;
@@ -3472,6 +3802,8 @@ void pshmem_ctx_ulonglong_atomic_fetch_xor_nbi(shmem_ctx_t ctx, unsigned long lo
                                                unsigned long long *dst, unsigned long long value,
                                                int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_ulonglong_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_ulonglong_atomic_fetch_xor_nbi", NVSI_AMO_XOR,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (unsigned long long)old;
@@ -3489,6 +3821,8 @@ NVSI_PROFILED(shmem_ctx_int32_atomic_fetch_xor);
 void pshmem_ctx_int32_atomic_fetch_xor_nbi(shmem_ctx_t ctx, int32_t *fetch, int32_t *dst,
                                            int32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int32_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_int32_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint32_t)value, 0, pe);
     *fetch = (int32_t)old;
@@ -3506,6 +3840,8 @@ NVSI_PROFILED(shmem_ctx_int64_atomic_fetch_xor);
 void pshmem_ctx_int64_atomic_fetch_xor_nbi(shmem_ctx_t ctx, int64_t *fetch, int64_t *dst,
                                            int64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_int64_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_int64_atomic_fetch_xor_nbi", NVSI_AMO_XOR, dst,
                                      (uint64_t)value, 0, pe);
     *fetch = (int64_t)old;
@@ -3523,6 +3859,8 @@ NVSI_PROFILED(shmem_ctx_uint32_atomic_fetch_xor);
 void pshmem_ctx_uint32_atomic_fetch_xor_nbi(shmem_ctx_t ctx, uint32_t *fetch, uint32_t *dst,
                                             uint32_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint32_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint32_t old = nvsi_skin_fetch32(ctx, "shmem_ctx_uint32_atomic_fetch_xor_nbi", NVSI_AMO_XOR,
                                      dst, (uint32_t)value, 0, pe);
     *fetch = (uint32_t)old;
@@ -3540,6 +3878,8 @@ NVSI_PROFILED(shmem_ctx_uint64_atomic_fetch_xor);
 void pshmem_ctx_uint64_atomic_fetch_xor_nbi(shmem_ctx_t ctx, uint64_t *fetch, uint64_t *dst,
                                             uint64_t value, int pe)
 {
+    if (!nvsi_skin_out("shmem_ctx_uint64_atomic_fetch_xor_nbi", "fetch", fetch))
+        return;
     uint64_t old = nvsi_skin_fetch64(ctx, "shmem_ctx_uint64_atomic_fetch_xor_nbi", NVSI_AMO_XOR,
                                      dst, (uint64_t)value, 0, pe);
     *fetch = (uint64_t)old;

@@ -14,7 +14,7 @@ NVSI_PROFILED(shmem_init);
 
 int pshmem_init_thread(int requested, int *provided)
 {
-    return nvsi_skin_init("shmem_init_thread", requested, provided);
+    return nvsi_skin_told(nvsi_skin_init("shmem_init_thread", requested, provided));
 }
 NVSI_PROFILED(shmem_init_thread);
 
@@ -26,7 +26,7 @@ NVSI_PROFILED(shmem_query_thread);
 
 void pshmem_finalize(void)
 {
-    nvsi_check(nvsi_finalize());
+    nvsi_check(nvsi_finalize("shmem_finalize"));
 }
 NVSI_PROFILED(shmem_finalize);
 
@@ -58,25 +58,27 @@ NVSI_PROFILED(shmem_n_pes);
 
 void *pshmem_ptr(const void *dest, int pe)
 {
-    return nvsi_map(dest, 1, pe);
+    return nvsi_skin_ptr("shmem_ptr", dest, pe);
 }
 NVSI_PROFILED(shmem_ptr);
 
 void *pshmem_team_ptr(shmem_team_t team, const void *dest, int pe)
 {
-    return nvsi_map(dest, 1, nvsi_team_translate(team, pe, NVSI_TEAM_WORLD));
+    const char *fn = "shmem_team_ptr";
+    int world_pe = nvsi_skin_translate(fn, team, pe, NVSI_TEAM_WORLD);
+    return world_pe < 0 ? NULL : nvsi_skin_ptr(fn, dest, world_pe);
 }
 NVSI_PROFILED(shmem_team_ptr);
 
 int pshmem_pe_accessible(int pe)
 {
-    return pe >= 0 && pe < nvsi.npes;
+    return nvsi_skin_accessible("shmem_pe_accessible", pe);
 }
 NVSI_PROFILED(shmem_pe_accessible);
 
 int pshmem_addr_accessible(const void *addr, int pe)
 {
-    if (pe < 0 || pe >= nvsi.npes)
+    if (!nvsi_skin_accessible("shmem_addr_accessible", pe))
         return 0;
     for (int s = 0; s < NVSI_NUM_SEGS; s++)
         if ((size_t)((const char *)addr - nvsi.seg[s].base) < nvsi.seg[s].size)
@@ -87,25 +89,36 @@ NVSI_PROFILED(shmem_addr_accessible);
 
 void pshmem_info_get_version(int *major, int *minor)
 {
-    *major = SHMEM_MAJOR_VERSION;
-    *minor = SHMEM_MINOR_VERSION;
+    nvsi_skin_version("shmem_info_get_version", SHMEM_MAJOR_VERSION, SHMEM_MINOR_VERSION, major,
+                      minor);
 }
 NVSI_PROFILED(shmem_info_get_version);
 
 void pshmem_info_get_name(char *name)
 {
     _Static_assert(sizeof SHMEM_VENDOR_STRING <= SHMEM_MAX_NAME_LEN, "the caller's array is that");
-    memcpy(name, SHMEM_VENDOR_STRING, sizeof SHMEM_VENDOR_STRING);
+    nvsi_skin_name("shmem_info_get_name", SHMEM_VENDOR_STRING, name);
 }
 NVSI_PROFILED(shmem_info_get_name);
 
 /* ---- deprecated ------------------------------------------------------------------------------ */
 
-static void leave(void)
+/* A program that fails exits in the middle of something: the others would wait for it in vain, and
+ * it for them in finalize. So it just ends, and nvsrun says that it did. */
+static void leave(int status, void *arg)
 {
-    while (nvsi.npes > 0 && !nvsi_finalize())
+    (void)arg;
+    while (status == 0 && nvsi.npes > 0 && !nvsi_finalize("exit"))
         ;
 }
+
+#ifndef __GLIBC__
+static void leave_in_order(void)
+{
+    leave(0, NULL);
+}
+#define on_exit(function, arg) atexit(leave_in_order)
+#endif
 
 void start_pes(int npes)
 {
@@ -115,7 +128,7 @@ void start_pes(int npes)
     int status = nvsi_skin_init("start_pes", SHMEM_THREAD_SINGLE, NULL);
     nvsi_check(status);
     if (!status)
-        atexit(leave);
+        on_exit(leave, NULL);
 }
 
 int my_pe(void)

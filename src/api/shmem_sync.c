@@ -16,8 +16,10 @@ NVSI_PROFILED(shmem_fence);
 
 void pshmem_ctx_fence(shmem_ctx_t ctx)
 {
+    const char *fn = "shmem_ctx_fence";
+    int status = ctx == SHMEM_CTX_INVALID ? 0 : nvsi_check_ctx(fn, ctx);
     if (ctx != SHMEM_CTX_INVALID)
-        nvsi_check(nvsi_fence(ctx, "shmem_ctx_fence"));
+        nvsi_check(status ? status : nvsi_fence(ctx, fn));
 }
 NVSI_PROFILED(shmem_ctx_fence);
 
@@ -29,8 +31,10 @@ NVSI_PROFILED(shmem_quiet);
 
 void pshmem_ctx_quiet(shmem_ctx_t ctx)
 {
+    const char *fn = "shmem_ctx_quiet";
+    int status = ctx == SHMEM_CTX_INVALID ? 0 : nvsi_check_ctx(fn, ctx);
     if (ctx != SHMEM_CTX_INVALID)
-        nvsi_check(nvsi_quiet(ctx, "shmem_ctx_quiet"));
+        nvsi_check(status ? status : nvsi_quiet(ctx, fn));
 }
 NVSI_PROFILED(shmem_ctx_quiet);
 
@@ -70,7 +74,7 @@ NVSI_PROFILED(shmem_sync);
 
 uint64_t pshmem_signal_fetch(const volatile uint64_t *sig_addr)
 {
-    return __atomic_load_n(sig_addr, __ATOMIC_ACQUIRE);
+    return nvsi_skin_signal_fetch("shmem_signal_fetch", sig_addr);
 }
 NVSI_PROFILED(shmem_signal_fetch);
 
@@ -96,20 +100,23 @@ NVSI_PROFILED(shmem_wait_until);
 
 void pshmem_set_lock(long *lock)
 {
-    nvsi_check(nvsi_lock_set("shmem_set_lock", lock));
+    if (nvsi_skin_words_ok("shmem_set_lock", "lock", lock, 1, sizeof *lock))
+        nvsi_check(nvsi_lock_set("shmem_set_lock", lock));
 }
 NVSI_PROFILED(shmem_set_lock);
 
 void pshmem_clear_lock(long *lock)
 {
-    nvsi_check(nvsi_lock_clear("shmem_clear_lock", lock));
+    if (nvsi_skin_words_ok("shmem_clear_lock", "lock", lock, 1, sizeof *lock))
+        nvsi_check(nvsi_lock_clear("shmem_clear_lock", lock));
 }
 NVSI_PROFILED(shmem_clear_lock);
 
 int pshmem_test_lock(long *lock)
 {
     int busy = 1;
-    nvsi_check(nvsi_lock_test("shmem_test_lock", lock, &busy));
+    if (nvsi_skin_words_ok("shmem_test_lock", "lock", lock, 1, sizeof *lock))
+        nvsi_check(nvsi_lock_test("shmem_test_lock", lock, &busy));
     return busy;
 }
 NVSI_PROFILED(shmem_test_lock);

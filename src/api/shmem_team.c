@@ -7,22 +7,27 @@
 
 int pshmem_team_my_pe(shmem_team_t team)
 {
-    return nvsi_skin_team_my_pe(team);
+    return nvsi_skin_team_my_pe("shmem_team_my_pe", team);
 }
 NVSI_PROFILED(shmem_team_my_pe);
 
 int pshmem_team_n_pes(shmem_team_t team)
 {
-    return nvsi_skin_team_n_pes(team);
+    return nvsi_skin_team_n_pes("shmem_team_n_pes", team);
 }
 NVSI_PROFILED(shmem_team_n_pes);
 
 int pshmem_team_get_config(shmem_team_t team, long config_mask, shmem_team_config_t *config)
 {
     struct nvsi_team *found;
-    int status = nvsi_skin_team("shmem_team_get_config", team, &found);
+    const char *fn = "shmem_team_get_config";
+    if (team == SHMEM_TEAM_INVALID && nvsi.npes > 0) /* a question that the standard allows */
+        return NVS_ERR_INVALID;
+    int status = nvsi_skin_team(fn, team, &found);
+    if (!status)
+        status = nvsi_skin_config(fn, config, config_mask, SHMEM_TEAM_NUM_CONTEXTS);
     if (status)
-        return status;
+        return nvsi_skin_told(status);
     if (config_mask & SHMEM_TEAM_NUM_CONTEXTS)
         config->num_contexts = found->num_contexts;
     return 0;
@@ -31,7 +36,7 @@ NVSI_PROFILED(shmem_team_get_config);
 
 int pshmem_team_translate_pe(shmem_team_t src_team, int src_pe, shmem_team_t dest_team)
 {
-    return nvsi_team_translate(src_team, src_pe, dest_team);
+    return nvsi_skin_translate("shmem_team_translate_pe", src_team, src_pe, dest_team);
 }
 NVSI_PROFILED(shmem_team_translate_pe);
 
@@ -44,8 +49,14 @@ int pshmem_team_split_strided(shmem_team_t parent_team, int start, int stride, i
                               const shmem_team_config_t *config, long config_mask,
                               shmem_team_t *new_team)
 {
-    return nvsi_skin_split_strided("shmem_team_split_strided", parent_team, start, stride, size,
-                                   num_contexts(config, config_mask), new_team);
+    const char *fn = "shmem_team_split_strided";
+    int status = nvsi_skin_config(fn, config, config_mask, SHMEM_TEAM_NUM_CONTEXTS);
+    if (!status)
+        return nvsi_skin_split_strided(fn, parent_team, start, stride, size,
+                                       num_contexts(config, config_mask), new_team);
+    if (new_team)
+        *new_team = SHMEM_TEAM_INVALID;
+    return nvsi_skin_told(status);
 }
 NVSI_PROFILED(shmem_team_split_strided);
 
@@ -56,8 +67,15 @@ int pshmem_team_split_2d(shmem_team_t parent_team, int xrange,
 {
     int contexts[2] = {num_contexts(xaxis_config, xaxis_mask),
                        num_contexts(yaxis_config, yaxis_mask)};
-    return nvsi_skin_split_2d("shmem_team_split_2d", parent_team, xrange, contexts, xaxis_team,
-                              yaxis_team);
+    const char *fn = "shmem_team_split_2d";
+    int status = nvsi_skin_config(fn, xaxis_config, xaxis_mask, SHMEM_TEAM_NUM_CONTEXTS);
+    if (!status)
+        status = nvsi_skin_config(fn, yaxis_config, yaxis_mask, SHMEM_TEAM_NUM_CONTEXTS);
+    if (!status)
+        return nvsi_skin_split_2d(fn, parent_team, xrange, contexts, xaxis_team, yaxis_team);
+    if (xaxis_team && yaxis_team)
+        *xaxis_team = *yaxis_team = SHMEM_TEAM_INVALID;
+    return nvsi_skin_told(status);
 }
 NVSI_PROFILED(shmem_team_split_2d);
 
@@ -69,7 +87,7 @@ NVSI_PROFILED(shmem_team_destroy);
 
 int pshmem_team_sync(shmem_team_t team)
 {
-    return nvsi_skin_team_sync("shmem_team_sync", team);
+    return nvsi_skin_told(nvsi_skin_team_sync("shmem_team_sync", team));
 }
 NVSI_PROFILED(shmem_team_sync);
 
@@ -81,7 +99,8 @@ static int create(const char *fn, shmem_team_t handle, long options, shmem_ctx_t
 {
     struct nvsi_team *team;
     if (!ctx)
-        return nvsi_error(NVS_ERR_INVALID, "%s: ctx is NULL", fn);
+        return nvsi_error(NVS_ERR_INVALID,
+                          "%s: ctx is NULL: it must point to a place for the result", fn);
     *ctx = SHMEM_CTX_INVALID;
     int status = nvsi_skin_team(fn, handle, &team);
     if (!status && (options & ~ALL_OPTIONS))
@@ -92,7 +111,7 @@ static int create(const char *fn, shmem_team_t handle, long options, shmem_ctx_t
 
 int pshmem_ctx_create(long options, shmem_ctx_t *ctx)
 {
-    return create("shmem_ctx_create", SHMEM_TEAM_WORLD, options, ctx);
+    return nvsi_skin_told(create("shmem_ctx_create", SHMEM_TEAM_WORLD, options, ctx));
 }
 NVSI_PROFILED(shmem_ctx_create);
 
@@ -103,7 +122,7 @@ int pshmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
             *ctx = SHMEM_CTX_INVALID;
         return NVS_ERR_INVALID;
     }
-    return create("shmem_team_create_ctx", team, options, ctx);
+    return nvsi_skin_told(create("shmem_team_create_ctx", team, options, ctx));
 }
 NVSI_PROFILED(shmem_team_create_ctx);
 
@@ -121,13 +140,19 @@ NVSI_PROFILED(shmem_ctx_destroy);
 
 int pshmem_ctx_get_team(shmem_ctx_t ctx, shmem_team_t *team)
 {
+    const char *fn = "shmem_ctx_get_team";
+    if (!team)
+        return nvsi_skin_told(nvsi_error(
+            NVS_ERR_INVALID, "%s: team is NULL: it must point to a place for the result", fn));
     *team = SHMEM_TEAM_INVALID;
     if (ctx == SHMEM_CTX_INVALID)
         return NVS_ERR_INVALID;
-    int status = nvsi_ready("shmem_ctx_get_team");
+    int status = nvsi_ready(fn);
+    if (!status)
+        status = nvsi_check_ctx(fn, ctx);
     if (!status)
         *team = ctx ? ctx->team->id : SHMEM_TEAM_WORLD;
-    return status;
+    return nvsi_skin_told(status);
 }
 NVSI_PROFILED(shmem_ctx_get_team);
 

@@ -14,7 +14,7 @@ NVSI_PROFILED(shmem_short_wait_until);
 
 int pshmem_short_test(volatile short *ivar, int cmp, short cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W16, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_short_test", ivar, NVSI_W16, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_short_test);
 
@@ -69,42 +69,48 @@ NVSI_PROFILED(shmem_short_wait_until_some_vector);
 int pshmem_short_test_all(volatile short *ivars, size_t nelems, const int *status, int cmp,
                           short cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W16, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_short_test_all", ivars, nelems, status, NVSI_W16, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_short_test_all);
 
 int pshmem_short_test_all_vector(volatile short *ivars, size_t nelems, const int *status, int cmp,
                                  short *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W16, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_short_test_all_vector", ivars, nelems, status, NVSI_W16, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_short_test_all_vector);
 
 size_t pshmem_short_test_any(volatile short *ivars, size_t nelems, const int *status, int cmp,
                              short cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W16, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_short_test_any", ivars, nelems, status, NVSI_W16, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_short_test_any);
 
 size_t pshmem_short_test_any_vector(volatile short *ivars, size_t nelems, const int *status,
                                     int cmp, short *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W16, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_short_test_any_vector", ivars, nelems, status, NVSI_W16, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_short_test_any_vector);
 
 size_t pshmem_short_test_some(volatile short *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, short cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W16, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_short_test_some", ivars, nelems, indices, status, NVSI_W16,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_short_test_some);
 
 size_t pshmem_short_test_some_vector(volatile short *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, short *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W16, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_short_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W16, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_short_test_some_vector);
 
@@ -116,7 +122,7 @@ NVSI_PROFILED(shmem_ushort_wait_until);
 
 int pshmem_ushort_test(volatile unsigned short *ivar, int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU16, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_ushort_test", ivar, NVSI_WU16, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_ushort_test);
 
@@ -172,35 +178,40 @@ NVSI_PROFILED(shmem_ushort_wait_until_some_vector);
 int pshmem_ushort_test_all(volatile unsigned short *ivars, size_t nelems, const int *status,
                            int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU16, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_ushort_test_all", ivars, nelems, status, NVSI_WU16, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ushort_test_all);
 
 int pshmem_ushort_test_all_vector(volatile unsigned short *ivars, size_t nelems, const int *status,
                                   int cmp, unsigned short *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU16, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_ushort_test_all_vector", ivars, nelems, status, NVSI_WU16, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_ushort_test_all_vector);
 
 size_t pshmem_ushort_test_any(volatile unsigned short *ivars, size_t nelems, const int *status,
                               int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU16, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_ushort_test_any", ivars, nelems, status, NVSI_WU16, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ushort_test_any);
 
 size_t pshmem_ushort_test_any_vector(volatile unsigned short *ivars, size_t nelems,
                                      const int *status, int cmp, unsigned short *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU16, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_ushort_test_any_vector", ivars, nelems, status, NVSI_WU16, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_ushort_test_any_vector);
 
 size_t pshmem_ushort_test_some(volatile unsigned short *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, unsigned short cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU16, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_ushort_test_some", ivars, nelems, indices, status, NVSI_WU16,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ushort_test_some);
 
@@ -208,7 +219,8 @@ size_t pshmem_ushort_test_some_vector(volatile unsigned short *ivars, size_t nel
                                       size_t *indices, const int *status, int cmp,
                                       unsigned short *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU16, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_ushort_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU16, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_ushort_test_some_vector);
 
@@ -220,7 +232,7 @@ NVSI_PROFILED(shmem_int_wait_until);
 
 int pshmem_int_test(volatile int *ivar, int cmp, int cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_int_test", ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_int_test);
 
@@ -275,42 +287,48 @@ NVSI_PROFILED(shmem_int_wait_until_some_vector);
 int pshmem_int_test_all(volatile int *ivars, size_t nelems, const int *status, int cmp,
                         int cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_int_test_all", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int_test_all);
 
 int pshmem_int_test_all_vector(volatile int *ivars, size_t nelems, const int *status, int cmp,
                                int *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_int_test_all_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_int_test_all_vector);
 
 size_t pshmem_int_test_any(volatile int *ivars, size_t nelems, const int *status, int cmp,
                            int cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_int_test_any", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int_test_any);
 
 size_t pshmem_int_test_any_vector(volatile int *ivars, size_t nelems, const int *status, int cmp,
                                   int *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_int_test_any_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_int_test_any_vector);
 
 size_t pshmem_int_test_some(volatile int *ivars, size_t nelems, size_t *indices, const int *status,
                             int cmp, int cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_int_test_some", ivars, nelems, indices, status, NVSI_W32, cmp,
+                               &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int_test_some);
 
 size_t pshmem_int_test_some_vector(volatile int *ivars, size_t nelems, size_t *indices,
                                    const int *status, int cmp, int *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_int_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W32, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_int_test_some_vector);
 
@@ -322,7 +340,7 @@ NVSI_PROFILED(shmem_long_wait_until);
 
 int pshmem_long_test(volatile long *ivar, int cmp, long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_long_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_long_test);
 
@@ -377,42 +395,48 @@ NVSI_PROFILED(shmem_long_wait_until_some_vector);
 int pshmem_long_test_all(volatile long *ivars, size_t nelems, const int *status, int cmp,
                          long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_long_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_long_test_all);
 
 int pshmem_long_test_all_vector(volatile long *ivars, size_t nelems, const int *status, int cmp,
                                 long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_long_test_all_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_long_test_all_vector);
 
 size_t pshmem_long_test_any(volatile long *ivars, size_t nelems, const int *status, int cmp,
                             long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_long_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_long_test_any);
 
 size_t pshmem_long_test_any_vector(volatile long *ivars, size_t nelems, const int *status, int cmp,
                                    long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_long_test_any_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_long_test_any_vector);
 
 size_t pshmem_long_test_some(volatile long *ivars, size_t nelems, size_t *indices,
                              const int *status, int cmp, long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_long_test_some", ivars, nelems, indices, status, NVSI_W64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_long_test_some);
 
 size_t pshmem_long_test_some_vector(volatile long *ivars, size_t nelems, size_t *indices,
                                     const int *status, int cmp, long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_long_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_long_test_some_vector);
 
@@ -424,7 +448,7 @@ NVSI_PROFILED(shmem_longlong_wait_until);
 
 int pshmem_longlong_test(volatile long long *ivar, int cmp, long long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_longlong_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_longlong_test);
 
@@ -480,42 +504,48 @@ NVSI_PROFILED(shmem_longlong_wait_until_some_vector);
 int pshmem_longlong_test_all(volatile long long *ivars, size_t nelems, const int *status, int cmp,
                              long long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_longlong_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_longlong_test_all);
 
 int pshmem_longlong_test_all_vector(volatile long long *ivars, size_t nelems, const int *status,
                                     int cmp, long long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_longlong_test_all_vector", ivars, nelems, status, NVSI_W64,
+                              cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_longlong_test_all_vector);
 
 size_t pshmem_longlong_test_any(volatile long long *ivars, size_t nelems, const int *status,
                                 int cmp, long long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_longlong_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_longlong_test_any);
 
 size_t pshmem_longlong_test_any_vector(volatile long long *ivars, size_t nelems, const int *status,
                                        int cmp, long long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_longlong_test_any_vector", ivars, nelems, status, NVSI_W64,
+                              cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_longlong_test_any_vector);
 
 size_t pshmem_longlong_test_some(volatile long long *ivars, size_t nelems, size_t *indices,
                                  const int *status, int cmp, long long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_longlong_test_some", ivars, nelems, indices, status, NVSI_W64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_longlong_test_some);
 
 size_t pshmem_longlong_test_some_vector(volatile long long *ivars, size_t nelems, size_t *indices,
                                         const int *status, int cmp, long long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_longlong_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_longlong_test_some_vector);
 
@@ -527,7 +557,7 @@ NVSI_PROFILED(shmem_uint_wait_until);
 
 int pshmem_uint_test(volatile unsigned int *ivar, int cmp, unsigned int cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_uint_test", ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_uint_test);
 
@@ -583,42 +613,48 @@ NVSI_PROFILED(shmem_uint_wait_until_some_vector);
 int pshmem_uint_test_all(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
                          unsigned int cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_uint_test_all", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint_test_all);
 
 int pshmem_uint_test_all_vector(volatile unsigned int *ivars, size_t nelems, const int *status,
                                 int cmp, unsigned int *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_uint_test_all_vector", ivars, nelems, status, NVSI_WU32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint_test_all_vector);
 
 size_t pshmem_uint_test_any(volatile unsigned int *ivars, size_t nelems, const int *status, int cmp,
                             unsigned int cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_uint_test_any", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint_test_any);
 
 size_t pshmem_uint_test_any_vector(volatile unsigned int *ivars, size_t nelems, const int *status,
                                    int cmp, unsigned int *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_uint_test_any_vector", ivars, nelems, status, NVSI_WU32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint_test_any_vector);
 
 size_t pshmem_uint_test_some(volatile unsigned int *ivars, size_t nelems, size_t *indices,
                              const int *status, int cmp, unsigned int cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_uint_test_some", ivars, nelems, indices, status, NVSI_WU32,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint_test_some);
 
 size_t pshmem_uint_test_some_vector(volatile unsigned int *ivars, size_t nelems, size_t *indices,
                                     const int *status, int cmp, unsigned int *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_uint_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU32, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint_test_some_vector);
 
@@ -630,7 +666,7 @@ NVSI_PROFILED(shmem_ulong_wait_until);
 
 int pshmem_ulong_test(volatile unsigned long *ivar, int cmp, unsigned long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_ulong_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_ulong_test);
 
@@ -686,42 +722,48 @@ NVSI_PROFILED(shmem_ulong_wait_until_some_vector);
 int pshmem_ulong_test_all(volatile unsigned long *ivars, size_t nelems, const int *status, int cmp,
                           unsigned long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_ulong_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ulong_test_all);
 
 int pshmem_ulong_test_all_vector(volatile unsigned long *ivars, size_t nelems, const int *status,
                                  int cmp, unsigned long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_ulong_test_all_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_ulong_test_all_vector);
 
 size_t pshmem_ulong_test_any(volatile unsigned long *ivars, size_t nelems, const int *status,
                              int cmp, unsigned long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_ulong_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ulong_test_any);
 
 size_t pshmem_ulong_test_any_vector(volatile unsigned long *ivars, size_t nelems, const int *status,
                                     int cmp, unsigned long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_ulong_test_any_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_ulong_test_any_vector);
 
 size_t pshmem_ulong_test_some(volatile unsigned long *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, unsigned long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_ulong_test_some", ivars, nelems, indices, status, NVSI_WU64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ulong_test_some);
 
 size_t pshmem_ulong_test_some_vector(volatile unsigned long *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, unsigned long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_ulong_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_ulong_test_some_vector);
 
@@ -734,7 +776,7 @@ NVSI_PROFILED(shmem_ulonglong_wait_until);
 
 int pshmem_ulonglong_test(volatile unsigned long long *ivar, int cmp, unsigned long long cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_ulonglong_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_ulonglong_test);
 
@@ -793,28 +835,32 @@ NVSI_PROFILED(shmem_ulonglong_wait_until_some_vector);
 int pshmem_ulonglong_test_all(volatile unsigned long long *ivars, size_t nelems, const int *status,
                               int cmp, unsigned long long cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_ulonglong_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ulonglong_test_all);
 
 int pshmem_ulonglong_test_all_vector(volatile unsigned long long *ivars, size_t nelems,
                                      const int *status, int cmp, unsigned long long *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_ulonglong_test_all_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_ulonglong_test_all_vector);
 
 size_t pshmem_ulonglong_test_any(volatile unsigned long long *ivars, size_t nelems,
                                  const int *status, int cmp, unsigned long long cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_ulonglong_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ulonglong_test_any);
 
 size_t pshmem_ulonglong_test_any_vector(volatile unsigned long long *ivars, size_t nelems,
                                         const int *status, int cmp, unsigned long long *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_ulonglong_test_any_vector", ivars, nelems, status, NVSI_WU64,
+                              cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_ulonglong_test_any_vector);
 
@@ -822,7 +868,8 @@ size_t pshmem_ulonglong_test_some(volatile unsigned long long *ivars, size_t nel
                                   size_t *indices, const int *status, int cmp,
                                   unsigned long long cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_ulonglong_test_some", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ulonglong_test_some);
 
@@ -830,7 +877,8 @@ size_t pshmem_ulonglong_test_some_vector(volatile unsigned long long *ivars, siz
                                          size_t *indices, const int *status, int cmp,
                                          unsigned long long *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_ulonglong_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_ulonglong_test_some_vector);
 
@@ -842,7 +890,7 @@ NVSI_PROFILED(shmem_int32_wait_until);
 
 int pshmem_int32_test(volatile int32_t *ivar, int cmp, int32_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_int32_test", ivar, NVSI_W32, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_int32_test);
 
@@ -897,42 +945,48 @@ NVSI_PROFILED(shmem_int32_wait_until_some_vector);
 int pshmem_int32_test_all(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
                           int32_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_int32_test_all", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int32_test_all);
 
 int pshmem_int32_test_all_vector(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
                                  int32_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_int32_test_all_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_int32_test_all_vector);
 
 size_t pshmem_int32_test_any(volatile int32_t *ivars, size_t nelems, const int *status, int cmp,
                              int32_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_int32_test_any", ivars, nelems, status, NVSI_W32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int32_test_any);
 
 size_t pshmem_int32_test_any_vector(volatile int32_t *ivars, size_t nelems, const int *status,
                                     int cmp, int32_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_int32_test_any_vector", ivars, nelems, status, NVSI_W32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_int32_test_any_vector);
 
 size_t pshmem_int32_test_some(volatile int32_t *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, int32_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_int32_test_some", ivars, nelems, indices, status, NVSI_W32,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int32_test_some);
 
 size_t pshmem_int32_test_some_vector(volatile int32_t *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, int32_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_int32_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W32, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_int32_test_some_vector);
 
@@ -944,7 +998,7 @@ NVSI_PROFILED(shmem_int64_wait_until);
 
 int pshmem_int64_test(volatile int64_t *ivar, int cmp, int64_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_int64_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_int64_test);
 
@@ -999,42 +1053,48 @@ NVSI_PROFILED(shmem_int64_wait_until_some_vector);
 int pshmem_int64_test_all(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
                           int64_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_int64_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int64_test_all);
 
 int pshmem_int64_test_all_vector(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
                                  int64_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_int64_test_all_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_int64_test_all_vector);
 
 size_t pshmem_int64_test_any(volatile int64_t *ivars, size_t nelems, const int *status, int cmp,
                              int64_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_int64_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int64_test_any);
 
 size_t pshmem_int64_test_any_vector(volatile int64_t *ivars, size_t nelems, const int *status,
                                     int cmp, int64_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_int64_test_any_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_int64_test_any_vector);
 
 size_t pshmem_int64_test_some(volatile int64_t *ivars, size_t nelems, size_t *indices,
                               const int *status, int cmp, int64_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_int64_test_some", ivars, nelems, indices, status, NVSI_W64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_int64_test_some);
 
 size_t pshmem_int64_test_some_vector(volatile int64_t *ivars, size_t nelems, size_t *indices,
                                      const int *status, int cmp, int64_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_int64_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_int64_test_some_vector);
 
@@ -1046,7 +1106,7 @@ NVSI_PROFILED(shmem_uint32_wait_until);
 
 int pshmem_uint32_test(volatile uint32_t *ivar, int cmp, uint32_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_uint32_test", ivar, NVSI_WU32, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_uint32_test);
 
@@ -1102,42 +1162,48 @@ NVSI_PROFILED(shmem_uint32_wait_until_some_vector);
 int pshmem_uint32_test_all(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
                            uint32_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_uint32_test_all", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint32_test_all);
 
 int pshmem_uint32_test_all_vector(volatile uint32_t *ivars, size_t nelems, const int *status,
                                   int cmp, uint32_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_uint32_test_all_vector", ivars, nelems, status, NVSI_WU32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint32_test_all_vector);
 
 size_t pshmem_uint32_test_any(volatile uint32_t *ivars, size_t nelems, const int *status, int cmp,
                               uint32_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_uint32_test_any", ivars, nelems, status, NVSI_WU32, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint32_test_any);
 
 size_t pshmem_uint32_test_any_vector(volatile uint32_t *ivars, size_t nelems, const int *status,
                                      int cmp, uint32_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_uint32_test_any_vector", ivars, nelems, status, NVSI_WU32, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint32_test_any_vector);
 
 size_t pshmem_uint32_test_some(volatile uint32_t *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, uint32_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_uint32_test_some", ivars, nelems, indices, status, NVSI_WU32,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint32_test_some);
 
 size_t pshmem_uint32_test_some_vector(volatile uint32_t *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, uint32_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU32, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_uint32_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU32, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint32_test_some_vector);
 
@@ -1149,7 +1215,7 @@ NVSI_PROFILED(shmem_uint64_wait_until);
 
 int pshmem_uint64_test(volatile uint64_t *ivar, int cmp, uint64_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_uint64_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_uint64_test);
 
@@ -1205,42 +1271,48 @@ NVSI_PROFILED(shmem_uint64_wait_until_some_vector);
 int pshmem_uint64_test_all(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
                            uint64_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_uint64_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint64_test_all);
 
 int pshmem_uint64_test_all_vector(volatile uint64_t *ivars, size_t nelems, const int *status,
                                   int cmp, uint64_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_uint64_test_all_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint64_test_all_vector);
 
 size_t pshmem_uint64_test_any(volatile uint64_t *ivars, size_t nelems, const int *status, int cmp,
                               uint64_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_uint64_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint64_test_any);
 
 size_t pshmem_uint64_test_any_vector(volatile uint64_t *ivars, size_t nelems, const int *status,
                                      int cmp, uint64_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_uint64_test_any_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint64_test_any_vector);
 
 size_t pshmem_uint64_test_some(volatile uint64_t *ivars, size_t nelems, size_t *indices,
                                const int *status, int cmp, uint64_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_uint64_test_some", ivars, nelems, indices, status, NVSI_WU64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_uint64_test_some);
 
 size_t pshmem_uint64_test_some_vector(volatile uint64_t *ivars, size_t nelems, size_t *indices,
                                       const int *status, int cmp, uint64_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_uint64_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_uint64_test_some_vector);
 
@@ -1252,7 +1324,7 @@ NVSI_PROFILED(shmem_size_wait_until);
 
 int pshmem_size_test(volatile size_t *ivar, int cmp, size_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_size_test", ivar, NVSI_WU64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_size_test);
 
@@ -1307,42 +1379,48 @@ NVSI_PROFILED(shmem_size_wait_until_some_vector);
 int pshmem_size_test_all(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
                          size_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_size_test_all", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_size_test_all);
 
 int pshmem_size_test_all_vector(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
                                 size_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_size_test_all_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_size_test_all_vector);
 
 size_t pshmem_size_test_any(volatile size_t *ivars, size_t nelems, const int *status, int cmp,
                             size_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_size_test_any", ivars, nelems, status, NVSI_WU64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_size_test_any);
 
 size_t pshmem_size_test_any_vector(volatile size_t *ivars, size_t nelems, const int *status,
                                    int cmp, size_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_size_test_any_vector", ivars, nelems, status, NVSI_WU64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_size_test_any_vector);
 
 size_t pshmem_size_test_some(volatile size_t *ivars, size_t nelems, size_t *indices,
                              const int *status, int cmp, size_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_size_test_some", ivars, nelems, indices, status, NVSI_WU64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_size_test_some);
 
 size_t pshmem_size_test_some_vector(volatile size_t *ivars, size_t nelems, size_t *indices,
                                     const int *status, int cmp, size_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_WU64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_size_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_WU64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_size_test_some_vector);
 
@@ -1354,7 +1432,7 @@ NVSI_PROFILED(shmem_ptrdiff_wait_until);
 
 int pshmem_ptrdiff_test(volatile ptrdiff_t *ivar, int cmp, ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test(ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
+    return nvsi_skin_test("shmem_ptrdiff_test", ivar, NVSI_W64, cmp, (uint64_t)cmp_value);
 }
 NVSI_PROFILED(shmem_ptrdiff_test);
 
@@ -1410,41 +1488,47 @@ NVSI_PROFILED(shmem_ptrdiff_wait_until_some_vector);
 int pshmem_ptrdiff_test_all(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                             ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_all("shmem_ptrdiff_test_all", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ptrdiff_test_all);
 
 int pshmem_ptrdiff_test_all_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status,
                                    int cmp, ptrdiff_t *cmp_values)
 {
-    return nvsi_skin_test_all(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_all("shmem_ptrdiff_test_all_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_ptrdiff_test_all_vector);
 
 size_t pshmem_ptrdiff_test_any(volatile ptrdiff_t *ivars, size_t nelems, const int *status, int cmp,
                                ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_any("shmem_ptrdiff_test_any", ivars, nelems, status, NVSI_W64, cmp,
+                              &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ptrdiff_test_any);
 
 size_t pshmem_ptrdiff_test_any_vector(volatile ptrdiff_t *ivars, size_t nelems, const int *status,
                                       int cmp, ptrdiff_t *cmp_values)
 {
-    return nvsi_skin_test_any(ivars, nelems, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_any("shmem_ptrdiff_test_any_vector", ivars, nelems, status, NVSI_W64, cmp,
+                              cmp_values, true);
 }
 NVSI_PROFILED(shmem_ptrdiff_test_any_vector);
 
 size_t pshmem_ptrdiff_test_some(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                 const int *status, int cmp, ptrdiff_t cmp_value)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, &cmp_value, false);
+    return nvsi_skin_test_some("shmem_ptrdiff_test_some", ivars, nelems, indices, status, NVSI_W64,
+                               cmp, &cmp_value, false);
 }
 NVSI_PROFILED(shmem_ptrdiff_test_some);
 
 size_t pshmem_ptrdiff_test_some_vector(volatile ptrdiff_t *ivars, size_t nelems, size_t *indices,
                                        const int *status, int cmp, ptrdiff_t *cmp_values)
 {
-    return nvsi_skin_test_some(ivars, nelems, indices, status, NVSI_W64, cmp, cmp_values, true);
+    return nvsi_skin_test_some("shmem_ptrdiff_test_some_vector", ivars, nelems, indices, status,
+                               NVSI_W64, cmp, cmp_values, true);
 }
 NVSI_PROFILED(shmem_ptrdiff_test_some_vector);

@@ -25,7 +25,7 @@ _Static_assert(sizeof(int) == 4 && sizeof(long) == 8 && sizeof(void *) == 8,
 
 #define NVSI_CTX_INVALID ((struct nvsi_ctx *)-1)
 
-NVSI_COLD void nvsi_skin_bad_ctx(const char *fn); /* skin_coll.c */
+NVSI_COLD void nvsi_skin_bad_ctx(const char *fn); /* skin_args.c */
 
 NVSI_INLINE bool nvsi_skin_ctx(const struct nvsi_ctx *ctx, const char *fn)
 {
@@ -33,6 +33,38 @@ NVSI_INLINE bool nvsi_skin_ctx(const struct nvsi_ctx *ctx, const char *fn)
         return true;
     nvsi_skin_bad_ctx(fn);
     return false;
+}
+
+/* The status of a function of the standards that returns one. */
+static inline int nvsi_skin_told(int status)
+{
+    return NVSI_UNLIKELY(status < 0) ? nvsi_tell(status) : status;
+}
+
+/* ---- pointers (skin_args.c) ------------------------------------------------------------------ */
+
+/* False, after nvsi_check() of what is wrong, if the place for a result is NULL. */
+NVSI_COLD void nvsi_skin_no_room(const char *fn, const char *what);
+NVSI_INLINE bool nvsi_skin_out(const char *fn, const char *what, const void *ptr)
+{
+    if (NVSI_LIKELY(ptr != NULL))
+        return true;
+    nvsi_skin_no_room(fn, what);
+    return false;
+}
+
+/* Whether nelems words of nbytes each at ptr are aligned and in this PE's symmetric memory. The
+ * slow one finds out why not, calls nvsi_check() and returns false; ptr may be in static data. */
+NVSI_COLD bool nvsi_skin_words_slow(const char *fn, const char *what, const volatile void *ptr,
+                                    size_t nelems, size_t nbytes);
+NVSI_INLINE bool nvsi_skin_words_ok(const char *fn, const char *what, const volatile void *ptr,
+                                    size_t nelems, size_t nbytes)
+{
+    size_t offset = (size_t)((const volatile char *)ptr - nvsi.seg[NVSI_SEG_HEAP].base);
+    if (NVSI_LIKELY(offset < nvsi.seg[NVSI_SEG_HEAP].size && offset % nbytes == 0 &&
+                    nelems <= (nvsi.seg[NVSI_SEG_HEAP].size - offset) / nbytes && !nvsi.check))
+        return true;
+    return nvsi_skin_words_slow(fn, what, ptr, nelems, nbytes);
 }
 
 /* ---- put, get -------------------------------------------------------------------------------- */

@@ -7,18 +7,11 @@
  */
 #include "api/skin_coll.h"
 
-void nvsi_skin_bad_ctx(const char *fn)
-{
-    nvsi_check(nvsi_error(NVS_ERR_INVALID, "%s: the context is SHMEM_CTX_INVALID", fn));
-}
+#include "team.h"
 
 int nvsi_skin_no_team(const char *fn, int32_t handle)
 {
-    int status = nvsi_ready(fn);
-    if (status)
-        return status;
-    return nvsi_error(NVS_ERR_INVALID, "%s: team %d does not exist on PE %d", fn, (int)handle,
-                      nvsi.me);
+    return nvsi_team_bad(fn, handle);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */
@@ -38,11 +31,47 @@ static int check_range(const struct nvsi_coll_args *args, const char *what, cons
     return 0;
 }
 
-int nvsi_skin_check_args(const struct nvsi_coll_args *args, size_t dst_blocks, size_t src_blocks)
+/* dst == src is in place. So are NCCL's forms: this PE's block of the larger buffer is the smaller
+ * one. */
+static bool in_place(const struct nvsi_team *team, const char *dst, size_t dst_bytes,
+                     const char *src, size_t src_bytes)
 {
-    size_t nbytes;
-    int status = check_range(args, "dst", args->dst, dst_blocks, &nbytes);
-    return status ? status : check_range(args, "src", args->src, src_blocks, &nbytes);
+    size_t block = dst_bytes < src_bytes ? dst_bytes : src_bytes;
+    size_t mine = (size_t)team->team_pe * block;
+    if (dst == src)
+        return true;
+    return dst_bytes > src_bytes ? src == dst + mine : src_bytes > dst_bytes && dst == src + mine;
+}
+
+static int check_apart(const struct nvsi_team *team, const struct nvsi_coll_args *args,
+                       size_t dst_bytes, size_t src_bytes)
+{
+    const char *dst = args->dst, *src = args->src;
+    bool overlap =
+        (uintptr_t)dst < (uintptr_t)src + src_bytes && (uintptr_t)src < (uintptr_t)dst + dst_bytes;
+    if (NVSI_LIKELY(!overlap) || !dst_bytes || !src_bytes ||
+        in_place(team, dst, dst_bytes, src, src_bytes))
+        return 0;
+    return nvsi_error(NVS_ERR_INVALID,
+                      "%s: dst %p (%zu bytes) and src %p (%zu bytes) overlap but are not the same",
+                      args->fn, args->dst, dst_bytes, args->src, src_bytes);
+}
+
+int nvsi_skin_check_args(const struct nvsi_team *team, const struct nvsi_coll_args *args,
+                         size_t dst_blocks, size_t src_blocks)
+{
+    size_t dst_bytes, src_bytes;
+    int status = check_range(args, "dst", args->dst, dst_blocks, &dst_bytes);
+    if (!status)
+        status = check_range(args, "src", args->src, src_blocks, &src_bytes);
+    bool standard = args->flags & NVSI_COLL_SYMMETRIC;
+    if (!status && args->dst_stride == 1 && args->src_stride == 1 && (!standard || nvsi.check))
+        status = check_apart(team, args, dst_bytes, src_bytes);
+    if (!status && NVSI_UNLIKELY(nvsi.check))
+        status = nvsi.check(args->fn, "dst", args->dst, dst_bytes, nvsi.me);
+    if (!status && NVSI_UNLIKELY(nvsi.check))
+        status = nvsi.check(args->fn, "src", args->src, src_bytes, nvsi.me);
+    return status;
 }
 
 /* Made where it is used, field by field: a structure that is handed back by value is copied in wide
@@ -60,54 +89,52 @@ int nvsi_skin_check_args(const struct nvsi_coll_args *args, size_t dst_blocks, s
 static int broadcast(struct nvsi_team *team, struct nvsi_coll_args *args, int root)
 {
     if (root < 0 || root >= team->npes)
-        return nvsi_error(NVS_ERR_INVALID, "%s: root %d is not in the team: allowed are 0 to %d",
+        return nvsi_error(NVS_ERR_INVALID, "%s: PE_root %d is not in the team: allowed are 0 to %d",
                           args->fn, root, team->npes - 1);
     args->root = root;
     bool is_root = team->team_pe == root;
-    int status = nvsi_skin_check_args(args, is_root && args->root_keeps ? 0 : 1, is_root);
+    int status = nvsi_skin_check_args(team, args, is_root && args->root_keeps ? 0 : 1, is_root);
     return status ? status : nvsi_broadcast(team, args);
 }
 
 static int fcollect(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
-    int status = nvsi_skin_check_args(args, (size_t)team->npes, 1);
+    int status = nvsi_skin_check_args(team, args, (size_t)team->npes, 1);
     return status ? status : nvsi_all_gather(team, args);
 }
 
 /* The size of dst depends on the counts of the others; only its address can be checked. */
 static int collect(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
-    int status = nvsi_skin_check_args(args, 1, 1);
+    int status = nvsi_skin_check_args(team, args, 1, 1);
     return status ? status : nvsi_collect(team, args);
 }
 
 static int alltoall(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
-    int status = nvsi_skin_check_args(args, (size_t)team->npes, (size_t)team->npes);
+    int status = nvsi_skin_check_args(team, args, (size_t)team->npes, (size_t)team->npes);
     return status ? status : nvsi_all_to_all(team, args);
 }
 
 static int alltoalls(struct nvsi_team *team, struct nvsi_coll_args *args, ptrdiff_t dst_stride,
                      ptrdiff_t src_stride)
 {
+    args->dst_stride = dst_stride;
+    args->src_stride = src_stride;
     size_t most = dst_stride > src_stride ? (size_t)dst_stride : (size_t)src_stride, blocks;
     if (dst_stride < 1 || src_stride < 1)
         return nvsi_error(NVS_ERR_INVALID,
-                          "%s: strides %td (dst) and %td (src): allowed are 1 and more", args->fn,
-                          dst_stride, src_stride);
+                          "%s: dst_stride is %td and src_stride is %td: allowed are 1 and more",
+                          args->fn, dst_stride, src_stride);
     if (__builtin_mul_overflow(most, (size_t)team->npes, &blocks))
         blocks = SIZE_MAX;
-    int status = nvsi_skin_check_args(args, blocks, blocks);
-    if (status)
-        return status;
-    args->dst_stride = dst_stride;
-    args->src_stride = src_stride;
-    return nvsi_all_to_all(team, args);
+    int status = nvsi_skin_check_args(team, args, blocks, blocks);
+    return status ? status : nvsi_all_to_all(team, args);
 }
 
 static int reduce(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
-    int status = nvsi_skin_check_args(args, 1, 1);
+    int status = nvsi_skin_check_args(team, args, 1, 1);
     return status ? status : nvsi_all_reduce(team, args);
 }
 
@@ -119,7 +146,7 @@ int nvsi_skin_broadcast(const char *fn, int32_t handle, void *dst, const void *s
     struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
-    return status ? status : broadcast(team, &args, root);
+    return nvsi_skin_told(status ? status : broadcast(team, &args, root));
 }
 
 int nvsi_skin_fcollect(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
@@ -128,7 +155,7 @@ int nvsi_skin_fcollect(const char *fn, int32_t handle, void *dst, const void *sr
     struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
-    return status ? status : fcollect(team, &args);
+    return nvsi_skin_told(status ? status : fcollect(team, &args));
 }
 
 int nvsi_skin_collect(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
@@ -137,7 +164,7 @@ int nvsi_skin_collect(const char *fn, int32_t handle, void *dst, const void *src
     struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
-    return status ? status : collect(team, &args);
+    return nvsi_skin_told(status ? status : collect(team, &args));
 }
 
 int nvsi_skin_alltoall(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
@@ -146,7 +173,7 @@ int nvsi_skin_alltoall(const char *fn, int32_t handle, void *dst, const void *sr
     struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
-    return status ? status : alltoall(team, &args);
+    return nvsi_skin_told(status ? status : alltoall(team, &args));
 }
 
 int nvsi_skin_alltoalls(const char *fn, int32_t handle, void *dst, const void *src,
@@ -156,7 +183,7 @@ int nvsi_skin_alltoalls(const char *fn, int32_t handle, void *dst, const void *s
     struct nvsi_coll_args args = ELEMENTS;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
-    return status ? status : alltoalls(team, &args, dst_stride, src_stride);
+    return nvsi_skin_told(status ? status : alltoalls(team, &args, dst_stride, src_stride));
 }
 
 int nvsi_skin_reduce(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,
@@ -165,7 +192,7 @@ int nvsi_skin_reduce(const char *fn, int32_t handle, void *dst, const void *src,
     struct nvsi_coll_args args = TYPED;
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
-    return status ? status : reduce(team, &args);
+    return nvsi_skin_told(status ? status : reduce(team, &args));
 }
 
 int nvsi_skin_reducescatter(const char *fn, int32_t handle, void *dst, const void *src,
@@ -175,8 +202,8 @@ int nvsi_skin_reducescatter(const char *fn, int32_t handle, void *dst, const voi
     struct nvsi_team *team;
     int status = nvsi_skin_team(fn, handle, &team);
     if (!status)
-        status = nvsi_skin_check_args(&args, 1, (size_t)team->npes);
-    return status ? status : nvsi_reduce_scatter(team, &args);
+        status = nvsi_skin_check_args(team, &args, 1, (size_t)team->npes);
+    return nvsi_skin_told(status ? status : nvsi_reduce_scatter(team, &args));
 }
 
 /* ---- on active sets -------------------------------------------------------------------------- */

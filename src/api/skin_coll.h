@@ -17,10 +17,12 @@ static inline int nvsi_skin_team(const char *fn, int32_t handle, struct nvsi_tea
 }
 
 /* What all collectives check about their addresses, with args filled in: dst_blocks and src_blocks
- * blocks of nelems elements each, neither NULL nor larger than memory. 0 or an NVS_ERR_*, with a
- * sentence. Overlap is undefined in the standards, and existing programs get away with it: only
- * nvs.c refuses it. */
-int nvsi_skin_check_args(const struct nvsi_coll_args *args, size_t dst_blocks, size_t src_blocks);
+ * blocks of nelems elements each, neither NULL nor larger than memory, and apart or in place. 0 or
+ * an NVS_ERR_*, with a sentence. Overlap is undefined in the standards, and programs exist that get
+ * away with it (also in public test suites): there only NVS_CHECK looks for it. Strided buffers may
+ * lie between each other and are not compared. */
+int nvsi_skin_check_args(const struct nvsi_team *team, const struct nvsi_coll_args *args,
+                         size_t dst_blocks, size_t src_blocks);
 
 /* On teams; the status is the result of the public function. */
 int nvsi_skin_broadcast(const char *fn, int32_t handle, void *dst, const void *src, size_t nelems,

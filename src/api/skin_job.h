@@ -22,6 +22,13 @@ static inline int nvsi_skin_n_pes(const char *fn)
 }
 void nvsi_skin_query_thread(const char *fn, int *provided);
 
+/* Where sym of PE pe can be loaded and stored here, or NULL; and whether pe exists. */
+void *nvsi_skin_ptr(const char *fn, const void *sym, int pe);
+int nvsi_skin_accessible(const char *fn, int pe);
+void nvsi_skin_version(const char *fn, int major, int minor, int *major_out, int *minor_out);
+/* name has room for the longest name that the standard allows. */
+void nvsi_skin_name(const char *fn, const char *vendor, char *name);
+
 /* Memory: NULL on error, which is recorded but ends nothing. */
 void *nvsi_skin_malloc(const char *fn, size_t nbytes);
 void *nvsi_skin_calloc(const char *fn, size_t count, size_t size);
@@ -29,9 +36,14 @@ void *nvsi_skin_align(const char *fn, size_t align, size_t nbytes);
 void *nvsi_skin_realloc(const char *fn, void *ptr, size_t nbytes);
 void nvsi_skin_free(const char *fn, void *ptr, bool barrier);
 
-/* Teams. An INVALID parent is no error of the caller: it has no part in the split. */
-int nvsi_skin_team_my_pe(int32_t handle);
-int nvsi_skin_team_n_pes(int32_t handle);
+/* Teams. An INVALID parent is no error of the caller: it has no part in the split, and nothing is
+ * said.
+ */
+int nvsi_skin_team_my_pe(const char *fn, int32_t handle);
+int nvsi_skin_team_n_pes(const char *fn, int32_t handle);
+int nvsi_skin_translate(const char *fn, int32_t from, int team_pe, int32_t to);
+/* A team's config and mask, of which `known` are the bits that exist: 0 or NVS_ERR_INVALID. */
+int nvsi_skin_config(const char *fn, const void *config, long mask, long known);
 int nvsi_skin_split_strided(const char *fn, int32_t parent, int start, int stride, int size,
                             int num_contexts, int32_t *handle);
 int nvsi_skin_split_2d(const char *fn, int32_t parent, int xrange, const int num_contexts[2],
@@ -40,6 +52,7 @@ void nvsi_skin_team_destroy(const char *fn, int32_t handle);
 int nvsi_skin_team_sync(const char *fn, int32_t handle);
 int nvsi_skin_team_barrier(const char *fn, int32_t handle);
 
+uint64_t nvsi_skin_signal_fetch(const char *fn, const volatile uint64_t *sig);
 /* Returns the value that satisfied the condition. */
 uint64_t nvsi_skin_signal_wait(const char *fn, const volatile uint64_t *sig, int cmp,
                                uint64_t value);

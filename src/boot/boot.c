@@ -3,6 +3,8 @@
  */
 #include "boot/boot.h"
 
+#include "boot/crash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -34,22 +36,13 @@ static int map_control(const struct nvsi_join *join)
     void *arena = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, join->arena_fd, 0);
     if (arena == MAP_FAILED)
         return nvsi_error(NVS_ERR_SYSTEM,
-                          "init: cannot map %llu bytes of the job's control memory: %s (see "
-                          "'ulimit -v')",
-                          (unsigned long long)bytes, strerror(errno));
+                          "init: cannot map the control memory of a job of %d PEs, %llu bytes: %s "
+                          "(see 'ulimit -v', or start fewer PEs)",
+                          join->npes, (unsigned long long)bytes, strerror(errno));
     madvise(arena, bytes, MADV_DONTDUMP); /* a core dump would allocate all of it */
-    struct nvsi_job *job = arena;
-    if (job->version == NVSI_JOB_VERSION && job->npes == (uint32_t)join->npes) {
-        nvsi.arena = arena;
-        nvsi.job = job;
-        return 0;
-    }
-    int status = nvsi_error(NVS_ERR_LAUNCH,
-                            "init: nvsrun speaks version %u for %u PEs, this library version %d "
-                            "for %d PEs: use the nvsrun that was installed with libnvs",
-                            job->version, job->npes, NVSI_JOB_VERSION, join->npes);
-    munmap(arena, bytes);
-    return status;
+    nvsi.arena = arena;
+    nvsi.job = arena;
+    return 0;
 }
 
 /* Takes the place of this PE. It may have been left by a process that never initialised nvs (a
@@ -62,6 +55,7 @@ static int claim(int pe)
     int32_t pid = getpid();
     boot.used = atomic_load(&slot->pid) != 0;
     if (atomic_compare_exchange_strong(&slot->state, &state, NVSI_PE_CLAIMED)) {
+        NVSI_CRASH_POINT(boot_claimed);
         atomic_store(&slot->pid, pid);
         return 0;
     }
@@ -110,6 +104,8 @@ int nvsi_boot_join(int *npes)
         if (status)
             return status;
         status = avoid_standard_fds(&join);
+        if (!status)
+            status = nvsi_arena_check(join.arena_fd, join.npes);
         if (!status)
             status = map_control(&join);
         if (!status) {

@@ -38,6 +38,13 @@ int nvsi_boot_join(int *npes);
 /* Gives the place back if nvs was never initialised (process exit). */
 void nvsi_boot_leave(void);
 
+/* ---- arena.c: is a descriptor the arena of our job? ---- */
+
+bool nvsi_arena_is(int fd);
+/* 0, or an error already reported: not an arena, of another version, for another number of PEs, or
+ * cut short. Does not map it. */
+int nvsi_arena_check(int fd, int npes);
+
 /* ---- static.c: the executable's static data becomes symmetric ---- */
 
 /* Moves it into this PE's window. Only while the process has a single thread; otherwise, or with

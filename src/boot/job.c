@@ -1,5 +1,5 @@
 /*
- * job.c - makes an arena, and puts flight records into words.
+ * job.c - makes an arena.
  *
  * The arena is one unnamed, sparse memory file: its size is address space, not memory, so it is as
  * large as the layout in job.h asks for. The one thing that can forbid this is RLIMIT_FSIZE, which
@@ -10,14 +10,9 @@
 #endif
 #include "boot/job.h"
 
-#include "dtype.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -29,8 +24,6 @@
 #define GIB (UINT64_C(1) << 30)
 /* A window smaller than this would have no room for a heap behind the static data. */
 #define WINDOW_BYTES_MIN (NVSI_STATIC_BYTES + GIB)
-
-/* ---- the arena ------------------------------------------------------------------------------ */
 
 /* The largest window up to NVSI_WINDOW_BYTES, a multiple of 1 GiB, with which the file fits under
  * RLIMIT_FSIZE; 0 if that is less than a PE can live in. */
@@ -122,78 +115,4 @@ int nvsi_job_create(uint32_t npes, enum nvsi_on_loss on_loss, int launched, int 
 fail:
     close(arena_fd);
     return status;
-}
-
-/* ---- flight records in words ---------------------------------------------------------------- */
-
-static const char *const flight_names[NVSI_NUM_FLIGHTS] = {
-    [NVSI_AT_NOTHING] = "nothing",
-#define NVSI_FLIGHT(id, text) [NVSI_AT_##id] = text,
-#include "boot/flight.def"
-#undef NVSI_FLIGHT
-};
-
-const char *nvsi_flight_name(uint32_t op)
-{
-    return op < NVSI_NUM_FLIGHTS ? flight_names[op] : "an unknown operation";
-}
-
-struct text {
-    char *at;
-    size_t left; /* with the NUL */
-};
-
-__attribute__((format(printf, 2, 3))) static void text_add(struct text *text, const char *format,
-                                                           ...)
-{
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(text->at, text->left, format, args);
-    va_end(args);
-    size_t taken = length > 0 ? (size_t)length : 0;
-    if (taken >= text->left)
-        taken = text->left ? text->left - 1 : 0;
-    text->at += taken;
-    text->left -= taken;
-}
-
-/* The operation with its numbers, without saying whether it is going on. */
-static void operation_describe(const struct nvsi_flight *flight, struct text *text)
-{
-    text_add(text, "%s", nvsi_flight_name(flight->op));
-    if (flight->team >= 0)
-        text_add(text, " #%" PRIu64 " of team %" PRId32, flight->seq, flight->team);
-    if (flight->peer >= 0)
-        text_add(text, " with PE %" PRId32, flight->peer);
-    const char *lead = " (";
-    if (flight->dtype >= 0) {
-        text_add(text, "%s%s", lead, nvsi_dtype_name(flight->dtype));
-        lead = ", ";
-    }
-    if (flight->nelems) {
-        text_add(text, "%s%" PRIu64 " element%s", lead, flight->nelems,
-                 flight->nelems == 1 ? "" : "s");
-        lead = ", ";
-    }
-    if (flight->nbytes) {
-        text_add(text, "%s%" PRIu64 " byte%s", lead, flight->nbytes,
-                 flight->nbytes == 1 ? "" : "s");
-        lead = ", ";
-    }
-    if (*lead == ',')
-        text_add(text, ")");
-}
-
-void nvsi_flight_describe(const struct nvsi_flight *flight, char *text, size_t size)
-{
-    struct text out = {text, size};
-    struct nvsi_flight seen = *flight; /* its owner may be writing it */
-    if (seen.op == NVSI_AT_NOTHING) {
-        text_add(&out, "while computing");
-    } else if (seen.busy) {
-        text_add(&out, "in ");
-        operation_describe(&seen, &out);
-    } else {
-        text_add(&out, "while computing (last: %s)", nvsi_flight_name(seen.op));
-    }
 }

@@ -27,7 +27,7 @@
 #define NVSI_ENV_NPES "NVS_JOB_NPES"
 
 #define NVSI_JOB_MAGIC 0x31424f4a53564eULL /* "NVSJOB1" */
-#define NVSI_JOB_VERSION 1
+#define NVSI_JOB_VERSION 2
 
 #define NVSI_MAX_PES 4096
 /* Places for teams' channels: the first half for teams that are made and destroyed, the second for
@@ -78,7 +78,7 @@ struct nvsi_flight {
     uint32_t op;   /* enum nvsi_flight_op */
     uint32_t busy; /* 1 inside of the operation, 0 after it */
     int32_t team;  /* team slot, or -1 */
-    int32_t peer;  /* the PE it waits for or talks to, or -1 */
+    int32_t peer;  /* the PE it talks to, or -1; in a collective that lasts: it waits for */
     int32_t dtype; /* enum nvsi_dtype, or -1 */
     int32_t redop; /* enum nvsi_op, or -1 */
     uint64_t seq;  /* number of the collective in its team */
@@ -102,6 +102,9 @@ struct nvsi_team_slot {
     _Alignas(NVSI_LINE) _Atomic uint64_t refs; /* PEs that have not left it; 0 = free */
     _Atomic uint64_t seq_base;                 /* sequence numbers of the next team start here */
     _Atomic uint64_t key; /* active sets: start, stride, size; 0 for teams made by a split */
+    /* Who they are, for those who explain a hang; all members write the same. */
+    _Atomic uint64_t seq_first; /* sequence numbers of this team started here */
+    _Alignas(NVSI_LINE) _Atomic uint64_t members[NVSI_MAX_PES / 64]; /* a bit for each PE */
 };
 
 struct nvsi_job {
@@ -119,6 +122,10 @@ struct nvsi_job {
     /* 0, or an ordered end of the whole job: 1 << 63 | pe << 32 | (status & 0xff). The first wins.
      */
     _Atomic uint64_t end;
+    /* The last PE that warned of a long wait, and that gave up after NVS_TIMEOUT, so that one
+     * speaks for all: milliseconds of CLOCK_MONOTONIC << 16 | (PE + 1). overdue.c */
+    _Atomic uint64_t warned;
+    _Atomic uint64_t timed_out;
     /* How many PEs sleep until some word of their memory changes: all that a put looks at to know
      * that nobody needs a wake-up. And how many sleep until a certain PE goes on in a collective.
      */
@@ -130,7 +137,7 @@ struct nvsi_job {
 
 _Static_assert(sizeof(struct nvsi_flight) == 48, "shared layout");
 _Static_assert(sizeof(struct nvsi_pe_slot) == 3 * NVSI_LINE, "shared layout");
-_Static_assert(sizeof(struct nvsi_team_slot) == NVSI_LINE, "shared layout");
+_Static_assert(sizeof(struct nvsi_team_slot) == NVSI_LINE + NVSI_MAX_PES / 8, "shared layout");
 _Static_assert(sizeof(struct nvsi_job) % NVSI_LINE == 0, "shared layout");
 
 /* Offsets in the arena, from the number of PEs alone. */
@@ -170,12 +177,7 @@ static inline uint64_t nvsi_job_window(const struct nvsi_job *job, uint32_t pe)
 int nvsi_job_create(uint32_t npes, enum nvsi_on_loss on_loss, int launched, int *fd,
                     struct nvsi_job **job);
 
-/* The words for an operation in a flight record: "all_reduce"; never NULL. job.c */
+/* The words for an operation in a flight record: "all_reduce"; never NULL. flight.c */
 const char *nvsi_flight_name(uint32_t op);
-
-/* What a flight record says, as words that follow "PE 1 was killed": "in all_reduce #7 of team 0
- * (float32, 100 elements, 400 bytes)", or "while computing (last: put)". Cuts what does not fit
- * into size bytes. job.c */
-void nvsi_flight_describe(const struct nvsi_flight *flight, char *text, size_t size);
 
 #endif

@@ -27,23 +27,17 @@ static int number(const char *name, long min, long max, long *value)
                       text ? text : "", min, max);
 }
 
-static bool is_arena(int fd)
-{
-    uint64_t magic = 0;
-    return fd >= 0 && pread(fd, &magic, sizeof magic, 0) == sizeof magic && magic == NVSI_JOB_MAGIC;
-}
-
 /* The inherited descriptor, or, where a program in between closed it, the launcher's own. */
 static int open_arena(int fd, long launcher)
 {
-    if (is_arena(fd)) {
+    if (nvsi_arena_is(fd)) {
         fcntl(fd, F_SETFD, FD_CLOEXEC);
         return fd;
     }
     char path[64];
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", launcher, fd);
-    int opened = open(path, O_RDWR | O_CLOEXEC);
-    if (is_arena(opened))
+    int opened = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (nvsi_arena_is(opened))
         return opened;
     if (opened >= 0)
         close(opened);

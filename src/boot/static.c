@@ -175,6 +175,8 @@ void nvsi_static_share(bool used)
         image.refusal = "the executable has no writable data";
     else if (image.segment.size > NVSI_STATIC_BYTES || image.segment.size >= nvsi.job->window_bytes)
         image.refusal = "the executable's data is larger than its window";
+    else if (count_threads() < 0)
+        image.refusal = "/proc/self/stat could not be read to count the process's threads";
     else if (count_threads() != 1)
         image.refusal = "the process had several threads when libnvs was loaded";
     else {

@@ -22,8 +22,7 @@ static void eager(struct nvsi_coll *c)
     size_t block = block_bytes(c);
     for (int n = 0; n < c->team->npes; n++) { /* its own first, where dst may lie over src */
         int i = nvsi_coll_nth_source(c, n);
-        nvsi_coll_copy_small((char *)c->args->dst + (size_t)i * block, nvsi_coll_input(c, i),
-                             block);
+        nvsi_copy_small((char *)c->args->dst + (size_t)i * block, nvsi_coll_input(c, i), block);
     }
 }
 

@@ -39,7 +39,7 @@ static void eager(struct nvsi_coll *c)
 {
     size_t block = c->args->nelems * c->args->elem_bytes, mine = (size_t)c->team->team_pe * block;
     for (int i = 0; i < c->team->npes; i++)
-        nvsi_coll_copy_small(dst_block(c, i), nvsi_coll_input(c, i) + mine, block);
+        nvsi_copy_small(dst_block(c, i), nvsi_coll_input(c, i) + mine, block);
 }
 
 static void direct(struct nvsi_coll *c)

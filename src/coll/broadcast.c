@@ -18,8 +18,8 @@ static void eager(struct nvsi_coll *c)
     if (nvsi_coll_is_root(c))
         own_copy(c);
     else
-        nvsi_coll_copy_small(c->args->dst, nvsi_coll_slot(c, c->args->root)->data,
-                             c->args->nelems * c->args->elem_bytes);
+        nvsi_copy_small(c->args->dst, nvsi_coll_slot(c, c->args->root)->data,
+                        c->args->nelems * c->args->elem_bytes);
 }
 
 static void direct(struct nvsi_coll *c)

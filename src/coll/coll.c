@@ -7,6 +7,8 @@
 #include "express.h"
 #include "util/copy.h"
 
+#include "boot/crash.h"
+
 /* ---- publishing and awaiting ---------------------------------------------------------------- */
 
 static void publish(struct nvsi_coll *c)
@@ -189,6 +191,7 @@ static int after_entry(struct nvsi_coll *c)
     }
     own_line(&c->own->later);
     c->kind->direct(c);
+    NVSI_CRASH_POINT(coll_moved);
     publish(c);
     c->cursor = 0;
     c->state = NVSI_COLL_EXIT;
@@ -207,6 +210,7 @@ static int stage_in(struct nvsi_coll *c)
 {
     size_t left = c->args->nelems - c->at, chunk = c->kind->chunk_elems(c);
     c->count = left < chunk ? left : chunk;
+    NVSI_CRASH_POINT(coll_staging);
     if (c->kind->copy_in)
         c->kind->copy_in(c);
     publish(c);
@@ -242,6 +246,7 @@ int nvsi_coll_step(struct nvsi_coll *c)
         if (NVSI_UNLIKELY(status <= 0))
             return status;
         nvsi_coll_fill_slot(c);
+        NVSI_CRASH_POINT(coll_filled);
         publish(c);
         nvsi_coll_stamp(c);
         own_next_slot(c, 0);
@@ -260,6 +265,7 @@ int nvsi_coll_step(struct nvsi_coll *c)
         if (status <= 0)
             return status;
         c->kind->work(c);
+        NVSI_CRASH_POINT(coll_worked);
         publish(c);
         c->cursor = 0;
         c->state = NVSI_COLL_STAGE_WORKED;

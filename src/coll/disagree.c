@@ -14,8 +14,11 @@
  */
 #include "coll.h"
 
+#include "boot/crash.h"
+
 #include <stdio.h>
 
+#include "boot/table.h"
 #include "wait.h"
 
 #define LEAP (UINT64_C(1) << 20)
@@ -40,6 +43,15 @@ static void call_words(const struct nvsi_slot *slot, char *text, size_t size)
         snprintf(detail, sizeof detail, ", %s", nvsi_op_name((int)(slot->sig >> 16 & 0xff)));
     snprintf(text, size, "%s of %llu element%s (%s%s)", nvsi_coll_kind_name(kind), nelems,
              nelems == 1 ? "" : "s", type, detail);
+}
+
+/* "collective #7 of the world team", with the number that a user counts. */
+static void where_words(const struct nvsi_coll *c, uint64_t seq, char *buffer, size_t size)
+{
+    struct nvsi_text text = {.at = buffer, .left = size};
+    uint64_t first = atomic_load(&nvsi.job->teams[c->team->slot].seq_first);
+    nvsi_text_add(&text, "collective #%llu of ", (unsigned long long)(seq - first));
+    nvsi_team_name(nvsi.job, c->team->slot, &text);
 }
 
 static bool same_call(const struct nvsi_slot *a, const struct nvsi_slot *b)
@@ -74,15 +86,14 @@ static uint64_t first_difference(const struct nvsi_coll *c, int team_pe)
 int nvsi_coll_mismatch(struct nvsi_coll *c, int team_pe)
 {
     struct nvsi_coll at = *c;
-    char mine[96], other[96];
+    char mine[96], other[96], where[128];
     at.seq = first_difference(c, team_pe);
     call_words(nvsi_coll_slot(&at, c->team->team_pe), mine, sizeof mine);
     call_words(nvsi_coll_slot(&at, team_pe), other, sizeof other);
-    int status = nvsi_error(NVS_ERR_MISMATCH,
-                            "%s: PEs disagree about collective #%llu of their team: PE %d calls "
-                            "%s, PE %d calls %s",
-                            c->args->fn, (unsigned long long)at.seq, nvsi.me, mine,
-                            c->team->pes[team_pe], other);
+    where_words(c, at.seq, where, sizeof where);
+    int status =
+        nvsi_error(NVS_ERR_MISMATCH, "%s: PEs disagree about %s: PE %d calls %s, PE %d calls %s",
+                   c->args->fn, where, nvsi.me, mine, c->team->pes[team_pe], other);
     nvsi_coll_break(c, status);
     return status;
 }
@@ -94,8 +105,10 @@ int nvsi_coll_gave_up(struct nvsi_coll *c, int team_pe, uint64_t word)
     /* Its slot still shows the call that failed; if that is not ours, we are the other side. */
     if (seq == c->seq && !nvsi_coll_matches(c, nvsi_coll_slot(c, team_pe)))
         return nvsi_coll_mismatch(c, team_pe);
-    nvsi_error(status, "%s: PE %d has given up this team, because its collective #%llu failed",
-               c->args->fn, c->team->pes[team_pe], (unsigned long long)seq);
+    char where[128];
+    where_words(c, seq, where, sizeof where);
+    nvsi_error(status, "%s: PE %d has given up this team, because %s failed", c->args->fn,
+               c->team->pes[team_pe], where);
     nvsi_coll_break(c, status);
     return status;
 }
@@ -113,6 +126,7 @@ void nvsi_coll_break(struct nvsi_coll *c, int status)
         atomic_store_explicit(&own->word, word, memory_order_release);
         atomic_store_explicit(&own->later, word, memory_order_release);
     }
+    NVSI_CRASH_POINT(coll_breaking);
     team->seq = c->seq + 2 * LEAP;
     nvsi_wake_team(team);
 }

@@ -48,6 +48,6 @@ int nvsi_coll_not_symmetric(const struct nvsi_coll *c)
     size_t src_bytes, dst_bytes;
     nvsi_coll_footprint(c, &src_bytes, &dst_bytes);
     if (dst_bytes && !nvsi_coll_ref(c->args->dst, dst_bytes))
-        return nvsi_bad_access(c->args->fn, c->args->dst, dst_bytes, 1, nvsi.me);
-    return nvsi_bad_access(c->args->fn, c->args->src, src_bytes, 1, nvsi.me);
+        return nvsi_bad_access(NULL, c->args->fn, "dst", c->args->dst, dst_bytes, 1, nvsi.me);
+    return nvsi_bad_access(NULL, c->args->fn, "src", c->args->src, src_bytes, 1, nvsi.me);
 }

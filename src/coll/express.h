@@ -14,6 +14,7 @@
 #ifndef NVSI_EXPRESS_H
 #define NVSI_EXPRESS_H
 
+#include "boot/crash.h"
 #include "coll.h"
 #include "wait.h"
 
@@ -55,29 +56,6 @@ NVSI_INLINE void nvsi_coll_stamp(const struct nvsi_coll *c)
     NVSI_FLIGHT_SET(flight, nelems, c->args->nelems);
     NVSI_FLIGHT_SET(flight, nbytes, c->args->nelems * c->args->elem_bytes);
     NVSI_FLIGHT_SET(flight, busy, 1);
-}
-
-/* A few bytes without a call. */
-NVSI_INLINE void nvsi_coll_copy_small(char *dst, const char *src, size_t nbytes)
-{
-    uint64_t a, b;
-    uint32_t c, d;
-    if (nbytes > 16) {
-        memcpy(dst, src, nbytes);
-    } else if (nbytes >= 8) {
-        memcpy(&a, src, 8);
-        memcpy(&b, src + nbytes - 8, 8);
-        memcpy(dst, &a, 8);
-        memcpy(dst + nbytes - 8, &b, 8);
-    } else if (nbytes >= 4) {
-        memcpy(&c, src, 4);
-        memcpy(&d, src + nbytes - 4, 4);
-        memcpy(dst, &c, 4);
-        memcpy(dst + nbytes - 4, &d, 4);
-    } else {
-        for (size_t i = 0; i < nbytes; i++)
-            dst[i] = src[i];
-    }
 }
 
 /* Takes a cache line for writing. An instruction rather than a builtin, which would not ask for a
@@ -137,9 +115,11 @@ NVSI_INLINE void express_enter(struct nvsi_coll *c, size_t nbytes)
     own->nelems = c->args->nelems;
     own->mode = c->mode = NVSI_EAGER;
     own->history = c->history;
-    nvsi_coll_copy_small(own->data, c->args->src, nbytes);
+    nvsi_copy_small(own->data, c->args->src, nbytes);
+    NVSI_CRASH_POINT(express_filled);
     c->phase = 1;
     atomic_store_explicit(&own->word, nvsi_coll_word(c->seq, 1), memory_order_release);
+    NVSI_CRASH_POINT(express_published);
     nvsi_wake_team(c->team);
     nvsi_coll_count(c);
     nvsi_coll_stamp(c);

@@ -90,6 +90,14 @@ const char *nvsi_fold_isa(void)
     return chosen_isa ? chosen_isa->name : "generic";
 }
 
+const char *nvsi_fold_isa_at(size_t k, int *available)
+{
+    if (k >= NUM_ISAS)
+        return NULL;
+    *available = isas[k].available();
+    return isas[k].name;
+}
+
 /* Stores around the caches are not ordered with later ones, such as the flag that says they are
  * there. */
 static void fence_streamed(void)

@@ -44,4 +44,8 @@ int nvsi_fold_select(const char *isa);
 /* The instruction set in use. */
 const char *nvsi_fold_isa(void);
 
+/* The instruction sets that this build has kernels for, best first: the name of number k, and
+ * whether this CPU has it. NULL, *available untouched, after the last. */
+const char *nvsi_fold_isa_at(size_t k, int *available);
+
 #endif

@@ -58,8 +58,16 @@ struct nvsi_transport {
 extern const struct nvsi_transport nvsi_transport_shm;   /* loads and stores; everything mapped */
 extern const struct nvsi_transport nvsi_transport_chaos; /* delays and reorders; for tests */
 
-/* Splits a symmetric address; NVS_ERR_* through nvsi_bad_access() if it is none. rma.c */
-int nvsi_locate(const char *fn, const void *sym, size_t nelems, size_t elem_bytes, int pe,
-                struct nvsi_remote *at);
+/* Splits a symmetric address, argument `what` of function fn, on PE pe of the context's team;
+ * NVS_ERR_* through nvsi_bad_access() if it is none. rma.c */
+int nvsi_locate(const struct nvsi_ctx *ctx, const char *fn, const char *what, const void *sym,
+                size_t nelems, size_t elem_bytes, int pe, struct nvsi_remote *at);
+
+/* check.c: NVS_CHECK=yes only. What nvsi_locate() has found, and the other side of a copy, looked
+ * at closely. 0, or an error with a sentence. */
+int nvsi_check_remote(const struct nvsi_ctx *ctx, const char *fn, const char *what, const void *sym,
+                      size_t nbytes, int pe);
+int nvsi_check_local(const char *fn, const char *what, const void *local, size_t nbytes,
+                     const struct nvsi_remote *at);
 
 #endif

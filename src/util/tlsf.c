@@ -236,6 +236,14 @@ void nvsi_tlsf_destroy(struct nvsi_tlsf *tlsf)
     free(tlsf);
 }
 
+int nvsi_tlsf_reserve(struct nvsi_tlsf *tlsf, uint32_t *numbers)
+{
+    if (reserve_numbers(tlsf) != 0 || nvsi_offset_table_reserve(&tlsf->starts) != 0)
+        return -1;
+    *numbers = tlsf->capacity;
+    return 0;
+}
+
 static void count_used(struct nvsi_tlsf *tlsf, uint64_t more, uint64_t less)
 {
     tlsf->used += more - less;
@@ -344,6 +352,27 @@ uint64_t nvsi_tlsf_size(const struct nvsi_tlsf *tlsf, uint32_t id)
 uint64_t nvsi_tlsf_offset(const struct nvsi_tlsf *tlsf, uint32_t id)
 {
     return live_block(tlsf, id)->start * GRANULE;
+}
+
+uint64_t nvsi_tlsf_used(const struct nvsi_tlsf *tlsf)
+{
+    return tlsf->used * GRANULE;
+}
+
+void nvsi_tlsf_each_live(const struct nvsi_tlsf *tlsf,
+                         void (*visit)(uint64_t offset, uint32_t id, void *arg), void *arg)
+{
+    for (uint32_t b = tlsf->span ? 0 : NONE; b != NONE; b = tlsf->blocks[b].above)
+        if (tlsf->blocks[b].state == NVSI_TLSF_LIVE)
+            visit(tlsf->blocks[b].start * GRANULE, b, arg);
+}
+
+void nvsi_tlsf_each_free(const struct nvsi_tlsf *tlsf,
+                         void (*visit)(uint64_t offset, uint64_t nbytes, void *arg), void *arg)
+{
+    for (uint32_t b = tlsf->span ? 0 : NONE; b != NONE; b = tlsf->blocks[b].above)
+        if (is_free(tlsf, b))
+            visit(tlsf->blocks[b].start * GRANULE, tlsf->blocks[b].count * GRANULE, arg);
 }
 
 void nvsi_tlsf_get_stats(const struct nvsi_tlsf *tlsf, struct nvsi_tlsf_stats *stats)

@@ -44,6 +44,11 @@ void nvsi_tlsf_destroy(struct nvsi_tlsf *tlsf);
 int nvsi_tlsf_alloc(struct nvsi_tlsf *tlsf, uint64_t nbytes, uint64_t align, uint64_t *offset,
                     uint32_t *id);
 
+/* Memory for the metadata of one more alloc or resize, so that the next one of either, with any
+ * number of releases before it, cannot fail for want of it. *numbers: all block numbers are below
+ * it until then. 0, or -1 = no memory. Changes nothing by which replicas could differ. */
+int nvsi_tlsf_reserve(struct nvsi_tlsf *tlsf, uint32_t *numbers);
+
 /* Frees a live block and joins it with its free neighbours at once. Cannot fail. */
 void nvsi_tlsf_release(struct nvsi_tlsf *tlsf, uint32_t id);
 
@@ -60,6 +65,17 @@ int nvsi_tlsf_block(const struct nvsi_tlsf *tlsf, uint64_t offset, uint32_t *id)
 /* The size that was asked for, and the offset, of a live block. */
 uint64_t nvsi_tlsf_size(const struct nvsi_tlsf *tlsf, uint32_t id);
 uint64_t nvsi_tlsf_offset(const struct nvsi_tlsf *tlsf, uint32_t id);
+
+/* Bytes held by live blocks, in whole granules. */
+uint64_t nvsi_tlsf_used(const struct nvsi_tlsf *tlsf);
+
+/* Calls visit for each live block, in the order of offsets. */
+void nvsi_tlsf_each_live(const struct nvsi_tlsf *tlsf,
+                         void (*visit)(uint64_t offset, uint32_t id, void *arg), void *arg);
+
+/* The same for free blocks. */
+void nvsi_tlsf_each_free(const struct nvsi_tlsf *tlsf,
+                         void (*visit)(uint64_t offset, uint64_t nbytes, void *arg), void *arg);
 
 /* Linear in the number of free blocks of the largest class. */
 void nvsi_tlsf_get_stats(const struct nvsi_tlsf *tlsf, struct nvsi_tlsf_stats *stats);

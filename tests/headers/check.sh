@@ -34,7 +34,7 @@ for cc in gcc clang; do
     used="$used $cc"
     for header in $headers; do
         case $header in
-        *.hpp | shmem/overloads.h) ;; # C++ only
+        *.hpp | shmem/overloads.h | shmem/extensions_overloads.h) ;; # C++ only
         *) compile "$cc -std=c11" "$header" c $cc -std=c11 $flags ;;
         esac
         compile "$cc -std=c++17" "$header" cpp $cc -std=c++17 $flags

@@ -23,6 +23,11 @@ for cc in "$bin/shmemcc" "$oshbin/oshcc"; do
         "$(CC=mycc "$cc" a.c -o a --showme)"
     check "$cc -c" 'my cc -I/*/include -c a.c' "$(CC='my cc' "$cc" -show -c a.c)"
     check "$cc runs" '-I/*/include x y -L/* -lnvs' "$(CC=echo "$cc" x y)"
+    check "$cc as its own compiler" 'cc -I/*/include -c a.c' "$(CC="x $cc" "$cc" -show -c a.c)"
+    check "$cc parts" '-I/*/include -L/*/lib* -Wl,-rpath,/*/lib* -lnvs nvs my cc' \
+        "$("$cc" -showme:compile) $("$cc" --showme:link) $("$cc" --showme:libs) $(CC='my cc' "$cc" --showme:command)"
+    check "$cc folders" '/*/include /*/lib*' "$("$cc" --showme:incdirs) $("$cc" --showme:libdirs)"
+    check "$cc --help of the compiler" '-I/*/include --help -v' "$(CC=echo "$cc" --help -v)"
     check "$cc without input" '-I/*/include --version' "$(CC='echo' "$cc" --version)"
 done
 for cxx in "$bin/shmemc++" "$oshbin/oshc++" "$oshbin/oshcxx"; do
@@ -38,6 +43,7 @@ yes' "$("$run" -np 2 --map-by core --oversubscribe --allow-run-as-root --mca a b
     check "$run -H localhost" x "$("$run" -H localhost:4 "$pe" print=x)"
     check "$run -H elsewhere" '*this host only*' "$("$run" -H elsewhere "$pe" print=x 2>&1)"
     check "$run passes on" '*allowed: 1..4096*' "$("$run" -np zero "$pe" 2>&1)"
+    check "$run --help of the program" --help "$("$run" sh -c 'echo "$1"' sh --help)"
     "$run" -n 2 "$pe" init finalize exit=3
     check "$run status" 3 $?
 done

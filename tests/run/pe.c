@@ -11,7 +11,7 @@
  *   ignore=SIGNAL, catch=SIGNAL   (prints "caught N" and goes on)
  */
 #define _GNU_SOURCE
-#include "boot/job.h"
+#include "boot/table.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@
 find_package(Threads REQUIRED)
 set(both TRANSPORTS shm chaos)
 nvs_spmd_test(rma SOURCES rma.c ${both})
+nvs_spmd_test(rma_sizes SOURCES rma_sizes.c ${both})
 nvs_spmd_test(amo SOURCES amo.c ${both})
 nvs_spmd_test(signal SOURCES signal.c ${both})
 nvs_spmd_test(order SOURCES order.c ${both})
@@ -22,8 +23,12 @@ nvs_spmd_test(contexts SOURCES contexts.c ${both} ENV NVS_ON_ERROR=return)
 nvs_spmd_test(locks SOURCES locks.c ${both})
 
 nvs_spmd_test(threads SOURCES threads.c ${both} LIBRARIES Threads::Threads)
+nvs_spmd_test(threads_stress SOURCES threads_stress.c ${both} LIBRARIES Threads::Threads)
 nvs_spmd_test(life SOURCES life.c ${both} ENV NVS_ON_ERROR=return)
 nvs_spmd_test(old_start SOURCES old_start.c ${both})
+nvs_spmd_test(extensions SOURCES extensions.c ${both} ENV NVS_ON_ERROR=return NVS_CHECK=1)
+nvs_spmd_test(extensions_cxx SOURCES extensions_cxx.cpp NPES 1 3)
+nvs_spmd_test(info SOURCES info.c NPES 1 3)
 nvs_spmd_test(mixed SOURCES mixed.c ${both})
 
 # Without a launcher a program is a job of one PE.
@@ -64,6 +69,6 @@ if(Python3_FOUND)
 endif()
 
 # NVS_STRESS_SECONDS in the environment says how long these run.
-foreach(name threads mixed)
+foreach(name threads threads_stress mixed)
   nvs_spmd_test(${name}_long PROGRAM ${name} NPES 2 8 ${both} LABELS stress TIMEOUT 3600)
 endforeach()

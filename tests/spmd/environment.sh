@@ -52,6 +52,22 @@ case $out in
 *) fail "NVS_HEAPSIZE: no warning that names NVS_HEAP_SIZE: $out" ;;
 esac
 
+# So are misspelt names of the standards; what only other implementations know is none of our business.
+out=$(NVSHMEM_SYMETRIC_SIZE=8m "$program" 2>&1) || fail "NVSHMEM_SYMETRIC_SIZE ends the program: $out"
+case $out in
+*NVSHMEM_SYMETRIC_SIZE*NVSHMEM_SYMMETRIC_SIZE*) ;;
+*) fail "NVSHMEM_SYMETRIC_SIZE: no warning that names NVSHMEM_SYMMETRIC_SIZE: $out" ;;
+esac
+out=$(NVSHMEM_BOOTSTRAP=MPI "$program" 2>&1) || fail "NVSHMEM_BOOTSTRAP ends the program: $out"
+case $out in
+*BOOTSTRAP*) fail "NVSHMEM_BOOTSTRAP: $out" ;;
+esac
+out=$(NVSHMEM_BOOTSTRAP=MPI NVS_LOG=info "$program" 2>&1)
+case $out in
+*"NVSHMEM_BOOTSTRAP is set, but has no effect"*) ;;
+*) fail "NVSHMEM_BOOTSTRAP: nothing is said at NVS_LOG=info: $out" ;;
+esac
+
 # Sizes that differ between PEs.
 out=$("$nvsrun" -n 2 sh -c 'NVS_HEAP_SIZE=$((16 + NVS_JOB_PE))m exec "$0"' "$program" 2>&1) &&
     fail "heaps of different sizes are accepted"

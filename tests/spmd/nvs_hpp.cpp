@@ -162,6 +162,24 @@ static void refused_outside()
     CHECK(status == NVS_ERR_STATE, "status %d", status);
 }
 
+/* What outlives its session must not touch what a later one has put in its place. */
+static void two_sessions()
+{
+    auto *first = new nvs::session;
+    auto *old_buffer = new nvs::buffer<int>(1000);
+    auto *old_team = new nvs::team(nvs::team().split(0, 1, nvs::n_pes()));
+    delete first;
+    nvs::session second;
+    nvs::buffer<int> words(1000);
+    nvs::team team = nvs::team().split(0, 1, nvs::n_pes());
+    delete old_buffer;
+    delete old_team;
+    nvs::buffer<int> more(1000); /* would get the place of words, had that been freed */
+    CHECK(more.data() != words.data(), "the same object twice");
+    CHECK(team.n_pes() == nvs::n_pes(), "a team of %d", team.n_pes());
+    team.barrier();
+}
+
 int main()
 {
     refused_outside();
@@ -174,6 +192,7 @@ int main()
         exceptions();
     }
     refused_outside();
+    two_sessions();
     if (failures)
         std::fprintf(stderr, "PE %d: %lu of %lu checks failed\n", me, failures, checks);
     return failures != 0;

@@ -64,7 +64,7 @@ static bool in_set(unsigned set, size_t index)
                                   UINT64_C(1) << (bits - 1),                                       \
                                   (UINT64_C(1) << (bits - 1)) - 1,                                 \
                                   rng_next(&rng)};                                                 \
-        type word;                                                                                 \
+        static type word;                                                                          \
         for (int i = 0; i < 8; i++)                                                                \
             for (int k = 0; k < 8; k++)                                                            \
                 for (int cmp = SHMEM_CMP_EQ; cmp <= SHMEM_CMP_GE; cmp++) {                         \
@@ -83,7 +83,8 @@ static bool in_set(unsigned set, size_t index)
 #define FAMILIES_AT_REST(api, name, type)                                                          \
     static void api##_rest_##name(void)                                                            \
     {                                                                                              \
-        type words[N], values[N], one = (type)rng_below(&rng, 3);                                  \
+        static type words[N];                                                                      \
+        type values[N], one = (type)rng_below(&rng, 3);                                            \
         int status[N], cmp = (int)rng_below(&rng, 6);                                              \
         unsigned counted = 0, equal = 0, vector = 0;                                               \
         const int *given = rng_below(&rng, 4) ? status : NULL;                                     \
@@ -141,7 +142,8 @@ static bool in_set(unsigned set, size_t index)
 #define FAMILIES_EMPTY(api, name, type)                                                            \
     static void api##_empty_##name(void)                                                           \
     {                                                                                              \
-        type words[2] = {0}, values[2] = {1, 1};                                                   \
+        static type words[2];                                                                      \
+        type values[2] = {1, 1};                                                                   \
         const int status[2] = {1, 1};                                                              \
         size_t indices[2], any, some;                                                              \
         for (size_t n = 0; n <= 2; n += 2) {                                                       \

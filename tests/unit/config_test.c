@@ -175,6 +175,9 @@ static void test_unknown(void)
         {"NVS_HEAPSIZE", "Did you mean NVS_HEAP_SIZE?"},
         {"NVS_TIEMOUT", "Did you mean NVS_TIMEOUT?"},
         {"NVS_heap_size", "Did you mean NVS_HEAP_SIZE?"},
+        {"NVSHMEM_SYMETRIC_SIZE", "Did you mean NVSHMEM_SYMMETRIC_SIZE?"},
+        {"SHMEM_SYMMETRIC_HEAP_SIZE", "Did you mean SHMEM_SYMMETRIC_SIZE?"},
+        {"SMA_SYMMETRIC_SIZ", "Did you mean SMA_SYMMETRIC_SIZE?"},
         {"NVS_COLOUR", "NVS_INFO=1 lists them"},
         {"NVS_", "NVS_INFO=1 lists them"},
         {"NVS_A_NAME_THAT_IS_LONGER_THAN_ANY_THAT_WE_OURSELVES_WOULD_EVER_THINK_OF_GIVING_TO_A_"
@@ -205,6 +208,21 @@ static void test_not_unknown(void)
           warnings.last);
     clearenv();
     CHECK(nvsi_config_warn_unknown(note, &warnings) == 0, "nothing is set");
+}
+
+/* What other implementations know is no mistake, but worth a line for who looks for one. */
+static void test_theirs(void)
+{
+    static const char *const names[] = {"NVSHMEM_BOOTSTRAP", "NVSHMEM_DEBUG_FILE", "SHMEM_HOME",
+                                        "SMA_BOUNCE_SIZE"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct warnings warnings = {0}, notes = {0};
+        set_only(names[i], "1");
+        CHECK(nvsi_config_warn_unknown(note, &warnings) == 0, "%s", warnings.last);
+        CHECK(nvsi_config_note_theirs(note, &notes) == 1 && strstr(notes.last, names[i]),
+              "%s: '%s'", names[i], notes.last);
+        CHECK(strstr(notes.last, "no effect"), "%s", notes.last);
+    }
 }
 
 static char *printed(const struct nvsi_config *config)
@@ -280,6 +298,7 @@ int main(void)
     test_short_message();
     test_unknown();
     test_not_unknown();
+    test_theirs();
     test_print();
     test_print_markdown();
     return check_result();

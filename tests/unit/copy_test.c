@@ -45,6 +45,11 @@ static void check_copy(const char *name, void (*copy)(void *, const void *, size
     free(src);
 }
 
+static void copy_small(void *dst, const void *src, size_t nbytes)
+{
+    nvsi_copy_small(dst, src, nbytes);
+}
+
 int main(int argc, char **argv)
 {
     state = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
@@ -53,6 +58,7 @@ int main(int argc, char **argv)
         for (size_t nbytes = 0; nbytes < 600; nbytes++) {
             check_copy("nvsi_copy_large", nvsi_copy_large, nbytes);
             check_copy("nvsi_copy_stream", nvsi_copy_stream, nbytes);
+            check_copy("nvsi_copy_small", copy_small, nbytes % 40);
         }
         for (int round = 0; round < 300; round++) {
             check_copy("nvsi_copy_large", nvsi_copy_large, below(100000));

@@ -224,7 +224,7 @@ static int part_equal(const void *a, const void *b, int dtype, int op)
     }
 }
 
-static int element_equal(const char *a, const char *b, int dtype, int op)
+static inline int element_equal(const char *a, const char *b, int dtype, int op)
 {
     size_t size = nvsi_dtype_size(dtype);
     if (dtype != NVSI_COMPLEXF && dtype != NVSI_COMPLEXD)

@@ -4,6 +4,8 @@
  */
 #include "run.h"
 
+#include "boot/crash.h"
+
 void status_set(struct run *run, int status)
 {
     if (run->status_known || !status)
@@ -22,6 +24,7 @@ void ending_begin(struct run *run, int sig, uint64_t grace_ns)
     run->look_at = 0;
     signals_send(run, sig);
     signals_send(run, SIGCONT); /* whoever is stopped would not notice */
+    NVSI_CRASH_POINT(run_ending);
 }
 
 /* Again and again: a proxy in a session of its own may have claimed its slot just now. */

@@ -12,6 +12,8 @@
  */
 #include "run.h"
 
+#include "boot/crash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -89,6 +91,7 @@ void guardian_start(struct run *run)
         guardian_live(fds[0]);
     close(fds[0]);
     run->guardian_fd = fds[1];
+    NVSI_CRASH_POINT(run_guarded);
 }
 
 void guardian_tell(const struct run *run, pid_t group)

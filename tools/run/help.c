@@ -25,7 +25,8 @@ static const char usage[] =
     "  --on-loss end|continue  what to do when a PE is lost: end the job (default), or let the\n"
     "                          others go on; for now their next wait fails, too\n"
     "  -v, --verbose           say what is started where\n"
-    "  -h, --help, --version\n";
+    "  -h, --help              print this\n"
+    "  --version               print the version\n";
 
 static const char behaviour[] =
     "\n"
@@ -65,7 +66,13 @@ static const char environment[] =
     "Limits\n"
     "  nvsrun raises its own limits of open files and of file size to what is allowed; the PEs "
     "have\n"
-    "  those it was started with.\n";
+    "  those it was started with.\n"
+    "\n"
+    "Examples\n"
+    "  nvsrun -n 4 ./program\n"
+    "  nvsrun -n 2 --tag-output --timeout 60 ./program argument\n"
+    "  NVS_LOG=info nvsrun -n 2 ./program\n"
+    "  nvsrun -n 4 nvs-info --start        where do PEs run?\n";
 
 void help_print(void)
 {

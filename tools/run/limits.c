@@ -6,6 +6,8 @@
  */
 #include "run.h"
 
+#include "boot/crash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -69,6 +71,7 @@ void arena_create(struct run *run)
     if (status)
         die("cannot make the shared memory of the job: %s (errno %d)%s", strerror(-status), -status,
             arena_remedy(-status));
+    NVSI_CRASH_POINT(run_arena);
     int fd = fcntl(run->arena_fd, F_DUPFD_CLOEXEC, ARENA_FD_MIN);
     if (fd >= 0) {
         close(run->arena_fd);

@@ -10,6 +10,10 @@
  */
 #include "run.h"
 
+#include "boot/crash.h"
+
+#include "boot/table.h"
+
 #include <linux/futex.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +66,8 @@ static struct fate pe_fate(struct pe *pe)
     return fate;
 }
 
-/* "was killed by signal 9 (Killed) in barrier #3 of team 0". */
-static void fate_describe(struct fate fate, uint32_t state, const struct nvsi_flight *flight,
+/* "was killed by signal 9 (Killed) in barrier #3 of the world team". */
+static void fate_describe(const struct run *run, int pe, struct fate fate, uint32_t state,
                           char *text, size_t size)
 {
     char how[96], where[256] = "";
@@ -75,7 +79,7 @@ static void fate_describe(struct fate fate, uint32_t state, const struct nvsi_fl
     else
         snprintf(how, sizeof(how), "ended");
     if (state == NVSI_PE_RUNNING)
-        nvsi_flight_describe(flight, where, sizeof(where));
+        nvsi_flight_describe(run->job, &run->job->pes[pe].flight, where, sizeof(where));
     else if (state == NVSI_PE_CLAIMED)
         snprintf(where, sizeof(where), "before init");
     else if (state == NVSI_PE_FINALIZED)
@@ -102,17 +106,18 @@ static void loss_publish(struct run *run, int pe)
     if (run->options.on_loss == NVSI_LOSS_CONTINUE)
         who |= (uint64_t)run->nlosses << 32;
     atomic_store(&run->job->pes[pe].state, NVSI_PE_DEAD);
+    NVSI_CRASH_POINT(run_loss_half);
     atomic_store(&run->job->failure, who);
+    NVSI_CRASH_POINT(run_loss);
     sleepers_wake(run);
 }
 
 static void loss_take(struct run *run, int number, struct fate fate, uint32_t state)
 {
     struct pe *pe = &run->pes[number];
-    const struct nvsi_pe_slot *slot = &run->job->pes[number];
     bool end = run->options.on_loss == NVSI_LOSS_END;
     char what[384];
-    fate_describe(fate, state, &slot->flight, what, sizeof(what));
+    fate_describe(run, number, fate, state, what, sizeof(what));
     pe->lost = true;
     loss_publish(run, number);
     say("PE %d (pid %d) %s; %s", number, (int)(pe->proxy_ended ? pe->proxy : pe->child), what,
@@ -140,7 +145,7 @@ static void judge(struct run *run, int number)
     status_set(run, fate_status(fate));
     if (!fate_clean(fate)) {
         char what[384];
-        fate_describe(fate, state, &run->job->pes[number].flight, what, sizeof(what));
+        fate_describe(run, number, fate, state, what, sizeof(what));
         say("PE %d (pid %d) %s; the job goes on", number, (int)pe->child, what);
     }
 }
@@ -167,6 +172,8 @@ static void pe_check(struct run *run, int number)
 static void absent_check(struct run *run)
 {
     bool running = false, starting = false;
+    if (run->nlosses) /* whoever is missing now has been turned away by the first loss */
+        return;
     for (int pe = 0; pe < run->nstarted; pe++) {
         const struct nvsi_pe_slot *slot = &run->job->pes[pe];
         bool runs = atomic_load(&slot->state) == NVSI_PE_RUNNING;

@@ -60,6 +60,7 @@ int main(int argc, char **argv)
     static struct run run;
     standard_fds_open();
     options_parse(&run.options, argc, argv);
+    program_find(&run.options);
     open_all(&run);
     spawn_all(&run);
     watch(&run);

@@ -4,6 +4,8 @@
  */
 #include "run.h"
 
+#include "boot/table.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -64,42 +66,46 @@ void die(const char *format, ...)
     exit(STATUS_NVSRUN);
 }
 
+void refuse(int status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    line_print(format, args);
+    va_end(args);
+    exit(status);
+}
+
 const char *signal_name(int sig)
 {
     const char *name = sigdescr_np(sig);
     return name ? name : "a real-time signal";
 }
 
-/* The state of a PE in one word or two. */
-static const char *state_name(const struct pe *pe, uint32_t state)
+/* What only nvsrun knows of a PE. */
+static void view_amend(void *arg, int number, struct nvsi_pe_view *view)
 {
-    if (pe->lost || state == NVSI_PE_DEAD)
-        return "lost";
-    if (pe->over)
-        return "ended";
-    switch (state) {
-    case NVSI_PE_CLAIMED:
-        return "before init";
-    case NVSI_PE_RUNNING:
-        return "running";
-    case NVSI_PE_FINALIZED:
-        return "finalized";
-    default:
-        return "without nvs";
-    }
+    const struct run *run = arg;
+    const struct pe *pe = &run->pes[number];
+    if (!view->pid)
+        view->pid = pe->child;
+    if (number >= run->nstarted)
+        view->word = "not started";
+    else if (pe->over && !pe->lost && view->state != NVSI_PE_DEAD)
+        view->word = "ended";
+}
+
+static void line_say(void *arg, const char *text)
+{
+    (void)arg;
+    say("  %s", text);
 }
 
 void report_table(struct run *run)
 {
-    for (int number = 0; number < run->nstarted; number++) {
-        const struct pe *pe = &run->pes[number];
-        const struct nvsi_pe_slot *slot = &run->job->pes[number];
-        uint32_t state = atomic_load(&slot->state);
-        pid_t pid = atomic_load(&slot->pid);
-        char doing[256] = "";
-        if (state == NVSI_PE_RUNNING || state == NVSI_PE_DEAD)
-            nvsi_flight_describe(&slot->flight, doing, sizeof(doing));
-        say("  PE %d (pid %d): %s%s%s", number, (int)(pid ? pid : pe->child), state_name(pe, state),
-            *doing ? " " : "", doing);
-    }
+    struct nvsi_table *table = nvsi_table_take(run->job, view_amend, run);
+    if (!table)
+        say("no memory for the table of %d PEs", run->options.npes);
+    else
+        nvsi_table_lines(table, line_say, NULL);
+    nvsi_table_release(table);
 }

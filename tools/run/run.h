@@ -52,6 +52,7 @@ struct options {
     bool verbose;
     uint64_t timeout_ns; /* 0: none */
     char **argv;         /* the program and its arguments */
+    const char *path;    /* the program's file */
 };
 
 struct pe {
@@ -118,6 +119,14 @@ struct run {
 void options_parse(struct options *options, int argc, char **argv);
 void help_print(void);
 
+/* ---- program.c ------------------------------------------------------------------------------ */
+/* Finds the program's file; if it is none that can be executed, says why and exits. */
+void program_find(struct options *options);
+/* Becomes the program; returns errno if that is impossible. */
+int program_execute(const struct options *options);
+/* Why it was impossible, as words behind the text of errno: "; it is a binary for aarch64 ...". */
+void program_explain(const char *path, int error, char *text, size_t size);
+
 /* ---- limits.c: what the system allows, and the arena ----------------------------------------- */
 void limits_raise(struct run *run);
 void arena_create(struct run *run);
@@ -138,8 +147,7 @@ void guardian_dismiss(struct run *run);
 /* ---- spawn.c -------------------------------------------------------------------------------- */
 struct exec_failure {
     int pe;
-    int error;      /* errno */
-    bool is_script; /* the file is there, what its first line names is not */
+    int error; /* errno */
 };
 /* Starts all PEs. On failure says why and begins the ending; the caller goes on to watch. */
 void spawn_all(struct run *run);
@@ -192,6 +200,8 @@ void sweep_orphans(struct run *run);
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same, then exits. For failures before the first PE is started. */
 _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same with another status. */
+_Noreturn void refuse(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What every PE is doing. */
 void report_table(struct run *run);
 const char *signal_name(int sig);

@@ -8,6 +8,8 @@
  */
 #include "run.h"
 
+#include "boot/crash.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,34 +43,33 @@ static void standard_fds_set(const int fds[3])
             dup2(fds[i], i);
 }
 
-_Noreturn static void program_execute(const struct run *run, int pe)
+_Noreturn static void program_start(const struct run *run, int pe)
 {
-    char **argv = run->options.argv;
-    execvp(argv[0], argv);
-    struct exec_failure failure = {.pe = pe, .error = errno};
-    failure.is_script = failure.error == ENOENT && strchr(argv[0], '/') && !access(argv[0], F_OK);
-    bool missing = failure.error == ENOENT && !failure.is_script;
+    struct exec_failure failure = {.pe = pe, .error = program_execute(&run->options)};
     /* If this cannot be written, the exit status still tells. */
     ssize_t put = write(run->exec_write_fd, &failure, sizeof(failure));
     (void)put;
-    _exit(missing ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+    _exit(STATUS_CANNOT_EXECUTE);
 }
 
 _Noreturn static void child_become(const struct run *run, int pe, const int fds[3])
 {
+    NVSI_CRASH_POINT(child_begins);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != run->self) /* nvsrun was killed before it could take this process along */
         _exit(STATUS_NVSRUN);
     guardian_tell(run, getpid());
+    NVSI_CRASH_POINT(child_told);
     bind_apply(&run->options, pe);
     standard_fds_set(fds);
     fcntl(run->arena_fd, F_SETFD, 0);
     environment_set(run, pe);
     setrlimit(RLIMIT_NOFILE, &run->inherited.nofile);
     setrlimit(RLIMIT_FSIZE, &run->inherited.fsize);
+    NVSI_CRASH_POINT(child_ready);
     signals_reset(run);
-    program_execute(run, pe);
+    program_start(run, pe);
 }
 
 /* ---- in nvsrun ------------------------------------------------------------------------------ */
@@ -77,11 +78,12 @@ static void spawn_failed(struct run *run, int pe, const char *doing, int error)
 {
     const char *remedy = "";
     if (error == EAGAIN)
-        remedy = "; the limit of processes (ulimit -u, or that of the container) is reached";
+        remedy = "; the limit of processes (ulimit -u, or that of the container) is reached: start "
+                 "fewer PEs";
     if (error == EMFILE || error == ENFILE)
         remedy = "; raise the limit of open files (ulimit -n)";
     if (error == ENOMEM)
-        remedy = "; there is no memory left";
+        remedy = "; there is no memory left: start fewer PEs";
     say("cannot start PE %d: %s: %s (errno %d)%s", pe, doing, strerror(error), error, remedy);
     status_set(run, STATUS_NVSRUN);
     ending_begin(run, SIGTERM, GRACE_NS);
@@ -97,6 +99,7 @@ static bool spawn_one(struct run *run, int pe, const int fds[3])
     if (child == 0)
         child_become(run, pe, fds);
     setpgid(child, child); /* the child does so, too: whoever is first */
+    NVSI_CRASH_POINT(run_forked);
     run->pes[pe].child = child;
     run->nstarted++;
     if (run->options.verbose) {
@@ -150,18 +153,10 @@ void spawn_all(struct run *run)
 
 static void exec_failure_report(struct run *run, const struct exec_failure *failure)
 {
-    const char *name = run->options.argv[0];
-    int error = failure->error;
-    bool missing = error == ENOENT && !failure->is_script;
-    const char *remedy = "";
-    if (failure->is_script)
-        remedy = "; the file is there, but the interpreter or loader that it names is not";
-    else if (missing && !strchr(name, '/'))
-        remedy = "; it is in no folder of PATH (a program of this folder is called ./name)";
-    else if (error == EACCES)
-        remedy = "; it must be a file with execute permission (chmod +x)";
-    say("cannot start %s: %s (errno %d)%s", name, strerror(error), error, remedy);
-    status_set(run, missing ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE);
+    char why[384];
+    program_explain(run->options.path, failure->error, why, sizeof(why));
+    say("cannot start %s: %s%s", run->options.argv[0], strerror(failure->error), why);
+    status_set(run, STATUS_CANNOT_EXECUTE);
     ending_begin(run, SIGTERM, GRACE_NS);
 }
 

@@ -5,6 +5,8 @@
  */
 #include "run.h"
 
+#include "boot/crash.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -53,6 +55,7 @@ static void child_kill(struct run *run, pid_t pid)
 void sweep(struct run *run)
 {
     signals_send(run, SIGKILL);
+    NVSI_CRASH_POINT(run_sweeping);
     guardian_dismiss(run);
     uint64_t give_up_at = now_ns() + GRACE_NS;
     /* Each round kills what the one before has orphaned. */

@@ -9,6 +9,7 @@
  * for processes that were left behind.
  */
 #define _GNU_SOURCE
+#include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,11 +21,32 @@
 #include <shmem.h>
 
 static const char *place, *how;
+static sigjmp_buf back_in_main;
+static volatile int *volatile nowhere;
 static long lock, word, total, one = 1;
 
-static void die(int signal)
+/* A handler that hides the fault it handles behind an exit, and one that makes another. */
+static void exit_4(int sig)
 {
-    (void)signal;
+    (void)sig;
+    _exit(4);
+}
+
+static void fault_again(int sig)
+{
+    (void)sig;
+    *nowhere = 2;
+}
+
+static void die_in_handler(void (*handler)(int))
+{
+    signal(SIGSEGV, handler);
+    *nowhere = 1;
+}
+
+static void die(int sig)
+{
+    (void)sig;
     if (strcmp(how, "kill") == 0)
         kill(getpid(), SIGKILL);
     else if (strcmp(how, "segv") == 0)
@@ -35,6 +57,14 @@ static void die(int signal)
         _exit(0);
     else if (strcmp(how, "exit3") == 0)
         _exit(3);
+    else if (strcmp(how, "return") == 0)
+        siglongjmp(back_in_main, 1);
+    else if (strcmp(how, "exec") == 0)
+        execl("/bin/true", "true", (char *)NULL);
+    else if (strcmp(how, "handler") == 0)
+        die_in_handler(exit_4);
+    else if (strcmp(how, "fault_in_handler") == 0)
+        die_in_handler(fault_again);
     else
         shmem_global_exit(7);
 }
@@ -83,6 +113,8 @@ int main(int argc, char **argv)
         shmem_set_lock(&lock); /* and keeps it */
     shmem_barrier_all();
     if (me == victim) {
+        if (sigsetjmp(back_in_main, 1))
+            return 0;
         signal(SIGALRM, die);
         setitimer(ITIMER_REAL, &timer, NULL);
     }
