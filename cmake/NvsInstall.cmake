@@ -3,9 +3,11 @@
 #   include/                      headers
 #   lib/libnvs.so, libnvshmem_*   the library and its names for NVSHMEM programs
 #   lib/cmake/nvs, lib/cmake/NVSHMEM, lib/pkgconfig/nvs.pc
-#   bin/nvsrun shmemcc shmemrun
+#   bin/nvsrun nvs-info nvs-perf shmemcc shmemrun
 #   libexec/nvs/oshmem/bin/oshcc oshrun   for build systems that insist on these names; a folder of
 #                                 their own, since Open MPI has programs of the same names
+#   share/man                     manual pages (man/CMakeLists.txt)
+#   share/bash-completion, share/zsh   completion (completion/CMakeLists.txt)
 #   share/doc/nvs                 licence
 #
 # Every file finds the others relative to itself, so the tree may be moved after the installation.

@@ -99,6 +99,21 @@ nvcc)
         LD_LIBRARY_PATH="$tree/lib" check ./program
     done
     ;;
+tools)
+    # The tools run in a moved tree, and what man, bash and zsh look up for them is in its place.
+    "$tree/bin/nvs-info" --library | grep "version  *$(cat "$repository/VERSION")$"
+    for name in nvsrun nvs-info nvs-perf shmemcc shmemc++ shmemrun; do
+        "$tree/bin/$name" --help | grep "^Usage: .*$name "
+        grep "^\.Nm $name" "$tree/share/man/man1/$name.1"
+        grep "^complete .* $name" "$tree/share/bash-completion/completions/$name"
+        grep -rw "^#compdef.* $name" "$tree/share/zsh/site-functions"
+    done
+    for name in oshcc oshc++ oshcxx oshrun; do
+        grep "^\.Nm $name" "$tree/libexec/nvs/oshmem/share/man/man1/$name.1"
+    done
+    grep '^\.It Ev NVS_HEAP_SIZE' "$tree/share/man/man7/nvs-environment.7"
+    grep '^\.Nm nvs$' "$tree/share/man/man7/nvs.7"
+    ;;
 *)
     echo "consumer.sh: no such way: $way" >&2
     exit 2
