@@ -1,71 +1,105 @@
 #!/usr/bin/env python3
-"""Runs floor and shmem_bench in turns and prints each metric as a ratio.
+"""Measures nvs beside the floor of this machine and its peers, and writes down what it found.
 
-Machines are shared and drift, so a figure means nothing alone: rounds of both programs alternate,
-each metric is the median over the rounds, and what counts is the ratio of the two in this run.
+Every figure is compared with figures of the same run; see docs/performance.md for how.
 """
 import argparse
-import json
+import datetime
+import os
 import pathlib
 import platform
-import statistics
-import subprocess
 import sys
+import time
 
+import plot
+import report
+import rows
+import systems
+import verdict
+from plan import Plan
 
-def results_of(command):
-    """Runs one program; {(metric, bytes): microseconds}."""
-    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    results = {}
-    for line in output.splitlines():
-        word = line.split()
-        if word and word[0] == "RESULT":
-            results[word[1], int(word[2])] = float(word[3])
-    if not results:
-        sys.exit(f"{command[0]}: printed no result")
-    # One way is half of the round trip that shmem_bench times.
-    for key in [key for key in results if key[0].endswith("_round")]:
-        results[key[0].removesuffix("_round"), key[1]] = results.pop(key) / 2
-    return results
+QUICK_ROUNDS, ROUNDS = 3, 7
 
 
 def cpu_model():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+    for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
     return platform.machine()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("build", type=pathlib.Path, help="build folder")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of both programs (3)")
-    parser.add_argument("--json", type=pathlib.Path, help="write all figures to this file")
-    options = parser.parse_args()
-    programs = {
-        "floor": [options.build / "bench/floor"],
-        "nvs": [options.build / "bin/nvsrun", "-n", "2", options.build / "bench/shmem_bench"],
-    }
-    rounds = {name: [] for name in programs}
-    for number in range(options.rounds):
-        for name, command in programs.items():
-            print(f"round {number + 1} of {options.rounds}: {name}", file=sys.stderr)
-            rounds[name].append(results_of([str(word) for word in command]))
-    median = {name: {key: statistics.median(r[key] for r in runs) for key in runs[0]}
-              for name, runs in rounds.items()}
+def memory_size():
+    return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GiB"
 
-    print(f"{cpu_model()}, 2 PEs, median of {options.rounds} interleaved rounds, microseconds\n")
-    print("| operation | bytes | floor | nvs | nvs / floor |\n|---|---|---|---|---|")
-    for key in sorted(median["nvs"]):
-        ours, bound = median["nvs"][key], median["floor"].get(key)
-        ratio = f"{ours / bound:.2f}" if bound else "–"
-        shown = f"{bound:.3f}" if bound else "–"
-        print(f"| {key[0]} | {key[1]} | {shown} | {ours:.3f} | {ratio} |")
-    if options.json:
-        rows = [{"operation": key[0], "bytes": key[1], "nvs_us": value,
-                 "floor_us": median["floor"].get(key)} for key, value in median["nvs"].items()]
-        options.json.write_text(json.dumps({"cpu": cpu_model(), "rounds": options.rounds,
-                                            "rows": rows}, indent=1) + "\n")
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="task bench", description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path, help="build folder (./task bench gives it)")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_ROUNDS} rounds")
+    parser.add_argument("--rounds", type=int, help=f"how many ({ROUNDS})")
+    parser.add_argument("--minutes", type=float, default=10, help="end after about so long (10)")
+    parser.add_argument("--only", action="append", default=[], metavar="GROUP",
+                        choices=[*systems.GROUPS, "threads", "start", "crowd"],
+                        help="measure this group, may be repeated: %(choices)s")
+    parser.add_argument("--without", action="append", default=[], metavar="PEER",
+                        choices=systems.PEERS, help="leave out a peer: %(choices)s")
+    parser.add_argument("--realtime", action="store_true",
+                        help="as root, on a loaded machine: the PEs of all two-PE rows at real-time "
+                             "priority; the rest of the machine stands still meanwhile")
+    parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER",
+                        help="write performance.md, .json and plots into this folder")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
+    if options.rounds < 1:
+        parser.error("--rounds: at least 1")
+    if options.realtime and os.geteuid():
+        parser.error("--realtime: only root may use real-time priorities")
+    return options
+
+
+def about_this_run(options, everything, samples, load, seconds):
+    titles = {system.name: system.title for system in everything}
+    return {
+        "cpu": cpu_model(), "cpus": systems.usable_cpus(), "memory": memory_size(),
+        "kernel": platform.release().split("-")[0], "date": datetime.date.today().isoformat(),
+        "load": f"{load:.1f}", "rounds": samples.rounds, "seconds": seconds,
+        "scheduling": "PEs at real-time priority" if options.realtime else "ordinary scheduling",
+        "versions": {s.title: systems.version_of(s) for s in everything if systems.version_of(s)},
+        "missing": {s.title: s.missing for s in everything if s.missing},
+        "problems": [f"{titles[name]}, {what}: {problem}"
+                     for (name, what), problem in samples.problems.items()],
+    }
+
+
+def write(folder, judged, about, samples):
+    folder.mkdir(parents=True, exist_ok=True)
+    reasons, changes = report.load_notes()
+    files = {"performance.md": report.markdown(judged, about, reasons, changes),
+             "performance.json": report.as_json(judged, about, samples), **plot.all_plots(judged)}
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    print(f"written: {', '.join(str(folder / name) for name in files)}", file=sys.stderr)
+
+
+def main():
+    options = parse_arguments()
+    everything = [system for system in systems.all_systems(options.build.resolve())
+                  if system.name not in options.without]
+    for system in everything:
+        system.prepare()
+        if system.missing:
+            print(f"{system.title}: left out: {system.missing}", file=sys.stderr)
+    load, begin = os.getloadavg()[0], time.monotonic()
+    if load > 1 and not options.realtime:
+        print(f"the load of this machine is {load:.1f}: others disturb the figures; "
+              "as root, --realtime helps", file=sys.stderr)
+    plan = Plan(everything, options.realtime, only=options.only)
+    samples = plan.measure_all(options.rounds, options.minutes * 60)
+    about = about_this_run(options, everything, samples, load, time.monotonic() - begin)
+    judged = verdict.judge_all(rows.ROWS, samples)
+    print(report.terminal(judged, about))
+    if options.write:
+        write(options.write, judged, about, samples)
 
 
 if __name__ == "__main__":
