@@ -40,7 +40,7 @@ void nvsi_copy_bulk(void *dst, const void *src, size_t nbytes, enum nvsi_flight_
 int nvsi_put_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src, size_t nelems,
                   size_t elem_bytes, int pe, bool nbi)
 {
-    struct nvsi_remote at;
+    struct nvsi_remote at = {0}; /* the checker cannot know that an error leaves it */
     int status = nvsi_locate(ctx, fn, "dst", dst, nelems, elem_bytes, pe, &at);
     if (!status && nvsi.check)
         status = nvsi_check_local(fn, "src", src, nelems * elem_bytes, &at);
@@ -52,7 +52,7 @@ int nvsi_put_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *s
 int nvsi_get_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src, size_t nelems,
                   size_t elem_bytes, int pe, bool nbi)
 {
-    struct nvsi_remote at;
+    struct nvsi_remote at = {0}; /* the checker cannot know that an error leaves it */
     int status = nvsi_locate(ctx, fn, "src", src, nelems, elem_bytes, pe, &at);
     if (!status && nvsi.check)
         status = nvsi_check_local(fn, "dst", dst, nelems * elem_bytes, &at);

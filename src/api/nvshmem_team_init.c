@@ -12,10 +12,11 @@ int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
 {
     static _Atomic uint32_t given;
     int status = nvsi_ready("nvshmemx_team_get_uniqueid");
-    if (!status && !uniqueid)
-        status = nvsi_error(NVS_ERR_INVALID, "nvshmemx_team_get_uniqueid: uniqueid is NULL");
     if (status)
         return nvsi_tell(status);
+    if (!uniqueid)
+        return nvsi_tell(
+            nvsi_error(NVS_ERR_INVALID, "nvshmemx_team_get_uniqueid: uniqueid is NULL"));
     *uniqueid = (uint64_t)(nvsi.me + 1) << 32 | atomic_fetch_add(&given, 1);
     return 0;
 }
