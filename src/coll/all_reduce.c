@@ -3,8 +3,8 @@
  *   eager   every PE reads all slots and folds all elements itself: one line from each member
  *   direct  every PE owns a share: reads it from all inputs once, stores it to all outputs once.
  *           2 x npes x nbytes of memory traffic in all, the bound of the machine
- *   staged  the same on chunks; ordinary inputs are copied in, ordinary outputs pulled out of the
- *           owners' stages
+ *   staged  the same on chunks; what others own of ordinary inputs is copied in, and of ordinary
+ *           outputs pulled out of the owners' stages
  */
 #include "express.h"
 #include "util/copy.h"
@@ -46,31 +46,40 @@ static size_t chunk_elems(const struct nvsi_coll *c)
     return half_stage() / c->args->elem_bytes;
 }
 
+/* What others fold; this PE's own share of its input stays where it is. */
 static void copy_in(struct nvsi_coll *c)
 {
-    size_t size = c->args->elem_bytes;
-    if (!c->refs.src)
-        nvsi_copy_large(nvsi_coll_stage(c, c->team->team_pe),
-                        (const char *)c->args->src + c->at * size, c->count * size);
+    size_t first, count, size = c->args->elem_bytes;
+    char *stage = nvsi_coll_stage(c, c->team->team_pe);
+    if (c->refs.src)
+        return;
+    for (int i = 0; i < c->team->npes; i++) {
+        if (i == c->team->team_pe)
+            continue;
+        nvsi_coll_share(c, c->count, i, &first, &count);
+        nvsi_copy_large(stage + first * size, (const char *)c->args->src + (c->at + first) * size,
+                        count * size);
+    }
 }
 
 static void work(struct nvsi_coll *c)
 {
     size_t first, count, size = c->args->elem_bytes;
-    int ndst = 0;
+    int ndst = 0, me = c->team->team_pe;
     bool pulled = false;
-    nvsi_coll_share(c, c->count, c->team->team_pe, &first, &count);
+    nvsi_coll_share(c, c->count, me, &first, &count);
     for (int i = 0; i < c->team->npes; i++) {
         const struct nvsi_refs *refs = nvsi_coll_refs(c, i);
-        c->team->srcs[i] = refs->src ? nvsi_coll_src(c, i) + (c->at + first) * size
-                                     : nvsi_coll_stage(c, i) + first * size;
-        if (refs->dst)
+        bool mapped_src = refs->src || i == me, mapped_dst = refs->dst || i == me;
+        c->team->srcs[i] = mapped_src ? nvsi_coll_src(c, i) + (c->at + first) * size
+                                      : nvsi_coll_stage(c, i) + first * size;
+        if (mapped_dst)
             c->team->dsts[ndst++] = nvsi_coll_dst(c, i) + (c->at + first) * size;
         else
             pulled = true;
     }
     if (pulled)
-        c->team->dsts[ndst++] = nvsi_coll_stage(c, c->team->team_pe) + half_stage() + first * size;
+        c->team->dsts[ndst++] = nvsi_coll_stage(c, me) + half_stage() + first * size;
     nvsi_coll_fold(c, c->team->dsts, ndst, c->team->srcs, count);
 }
 
@@ -80,6 +89,8 @@ static void copy_out(struct nvsi_coll *c)
     if (c->refs.dst)
         return;
     for (int i = 0; i < c->team->npes; i++) {
+        if (i == c->team->team_pe)
+            continue;
         nvsi_coll_share(c, c->count, i, &first, &count);
         nvsi_coll_copy(c, (char *)c->args->dst + (c->at + first) * size,
                        nvsi_coll_stage(c, i) + half_stage() + first * size, count * size);
