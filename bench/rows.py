@@ -53,7 +53,7 @@ def paired(limit):
 
 
 def copy():
-    return Rule("paired", 1 / 0.97, text="≥ 0.97 × memcpy")
+    return Rule("paired", 1 / 0.97, text="≤ 1.03 × memcpy's time")
 
 
 def like(other, text, limit=1.1):

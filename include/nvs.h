@@ -117,8 +117,8 @@ struct nvs_call {
  *  - dst and src may be any memory that this PE can address. Symmetric memory (nvs_malloc,
  *    shmem_malloc, global variables of the executable) is used in place, without a copy; ordinary
  *    memory is staged through a buffer, which costs one more pass over it.
- *  - No PE writes the dst of a PE that has not entered the call. On return dst is complete and src
- *    may be changed.
+ *  - No PE writes the dst of a PE that has not entered the call. On return dst is complete and this
+ *    PE may change src; another PE may do so once it knows that this one has returned.
  *  - In place: dst == src; for all_gather and reduce_scatter also NCCL's form (below). Any other
  *    overlap of dst and src is an error.
  *  - Results have the same bits on all PEs and in every run: inside one host sums are taken in the

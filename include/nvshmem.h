@@ -33,7 +33,8 @@ NVS_API void nvshmem_finalize(void);
 /* Ends all PEs of the job with this status. */
 NVS_API NVS_NORETURN void nvshmem_global_exit(int status);
 
-/* This PE's number and the number of PEs; -1 outside of nvshmem_init .. nvshmem_finalize. */
+/* This PE's number and the number of PEs. Outside of nvshmem_init .. nvshmem_finalize an error: it
+ * ends the job, or with NVS_ON_ERROR=return gives -1. */
 NVS_API int nvshmem_my_pe(void);
 NVS_API int nvshmem_n_pes(void);
 /* Where dest of PE pe can be loaded and stored here, or NULL. */

@@ -35,7 +35,8 @@ NVS_API void shmem_finalize(void);
 /* Ends all PEs of the job with this status. */
 NVS_API NVS_NORETURN void shmem_global_exit(int status);
 
-/* This PE's number and the number of PEs; -1 outside of shmem_init .. shmem_finalize. */
+/* This PE's number and the number of PEs. Outside of shmem_init .. shmem_finalize an error: it ends
+ * the job, or with NVS_ON_ERROR=return gives -1. */
 NVS_API int shmem_my_pe(void);
 NVS_API int shmem_n_pes(void);
 /* 1 if puts and gets to PE pe (and to addr there) are possible, otherwise 0. */

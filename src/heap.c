@@ -111,6 +111,7 @@ static int gather(const char *fn, enum nvsi_flight_op flight, const void *mine, 
                                   .nelems = nbytes,
                                   .dtype = -1,
                                   .elem_bytes = 1,
+                                  .op = NVSI_OP_INTERNAL,
                                   .dst_stride = 1,
                                   .src_stride = 1};
     return nvsi_all_gather(nvsi.teams[NVSI_TEAM_WORLD], &args);

@@ -51,7 +51,9 @@ static int load_config(void)
     nvsi_copy_setup();
     nvsi_fold_setup();
     if (nvsi.config.isa != NVSI_ISA_AUTO && nvsi_fold_select(isas[nvsi.config.isa]))
-        return nvsi_error(NVS_ERR_UNSUPPORTED, "init: NVS_ISA is %s, which this CPU has not got",
+        return nvsi_error(NVS_ERR_UNSUPPORTED,
+                          "init: NVS_ISA is %s, which this CPU has not got: nvs-info "
+                          "says which it has",
                           isas[nvsi.config.isa]);
     return 0;
 }
@@ -94,6 +96,7 @@ static int gather(const void *mine, size_t nbytes, void *all)
                                   .nelems = nbytes,
                                   .dtype = -1,
                                   .elem_bytes = 1,
+                                  .op = NVSI_OP_INTERNAL,
                                   .dst_stride = 1,
                                   .src_stride = 1};
     return nvsi_all_gather(nvsi.teams[NVSI_TEAM_WORLD], &args);

@@ -336,6 +336,9 @@ void nvsi_ctx_thread_from(uint64_t (*thread)(void));
 void nvsi_ctx_destroy_all(const struct nvsi_team *team);
 
 /* ---- coll/: collectives; all take the team by pointer, counts in elements -------------------- */
+/* op of the all_gathers that init, malloc and splits consist of, so that no call of a user's
+ * matches them. */
+enum { NVSI_OP_INTERNAL = 255 };
 enum { NVSI_COLL_SYMMETRIC = 1 }; /* addresses must be symmetric (the standards' calls) */
 struct nvsi_coll_args {
     const char *fn; /* the public function, for error sentences */

@@ -42,6 +42,7 @@ int nvsi_team_gather(const char *fn, struct nvsi_team *parent, int64_t mine, int
                                   .nelems = 1,
                                   .dtype = NVSI_INT64,
                                   .elem_bytes = sizeof mine,
+                                  .op = NVSI_OP_INTERNAL,
                                   .dst_stride = 1,
                                   .src_stride = 1};
     return nvsi_all_gather(parent, &args);

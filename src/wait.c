@@ -40,6 +40,7 @@ enum {
     SPIN_ROUNDS_CROWDED = 2,   /* the one we wait for may need this very core */
     YIELD_ROUNDS_CROWDED = 60, /* a switch among our own PEs is cheaper than sleep and wake-up */
     CHECK_EVERY = 64,
+    OVERDUE_EVERY = 1 << 16, /* about a millisecond */
     NAP_MIN_NS = 50 * 1000,
     NAP_MAX_NS = 1000 * 1000
 };
@@ -175,6 +176,11 @@ int nvsi_wait_round(struct nvsi_wait *wait, int pe)
     unsigned round = wait->rounds++;
     if (NVSI_LIKELY(round < policy.spin)) {
         cpu_pause();
+        if (NVSI_UNLIKELY(round % OVERDUE_EVERY == OVERDUE_EVERY - 1)) { /* a large NVS_SPIN */
+            int status = nvsi_overdue(wait, pe);
+            if (status)
+                return status;
+        }
         return NVSI_UNLIKELY(round % CHECK_EVERY == CHECK_EVERY - 1) ? lost() : 0;
     }
     if (nvsi.transport->progress)

@@ -28,7 +28,7 @@ LAYERS = {
 EXCEPTIONS = {}
 
 # tools/ sees the public headers, its own, and the launch protocol.
-TOOLS_MAY_INCLUDE = re.compile(r"^(boot/((job|table|crash)\.h|flight\.def)|(nvs|nvsx|shmem|shmemx|nvshmem|nvshmemx)\.h(pp)?)$")
+TOOLS_MAY_INCLUDE = re.compile(r"^(boot/((job|table|crash)\.h|flight\.def)|(nvs|shmem|shmemx|nvshmem|nvshmemx)\.h(pp)?)$")
 
 problems = []
 

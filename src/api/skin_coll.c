@@ -57,6 +57,12 @@ static int check_apart(const struct nvsi_team *team, const struct nvsi_coll_args
                       args->fn, args->dst, dst_bytes, args->src, src_bytes);
 }
 
+/* A strided object ends with its last element, not with the gap behind it. */
+static size_t without_gap(const struct nvsi_coll_args *args, size_t nbytes, ptrdiff_t stride)
+{
+    return nbytes ? nbytes - (size_t)(stride - 1) * args->elem_bytes : 0;
+}
+
 int nvsi_skin_check_args(const struct nvsi_team *team, const struct nvsi_coll_args *args,
                          size_t dst_blocks, size_t src_blocks)
 {
@@ -68,9 +74,11 @@ int nvsi_skin_check_args(const struct nvsi_team *team, const struct nvsi_coll_ar
     if (!status && args->dst_stride == 1 && args->src_stride == 1 && (!standard || nvsi.check))
         status = check_apart(team, args, dst_bytes, src_bytes);
     if (!status && NVSI_UNLIKELY(nvsi.check))
-        status = nvsi.check(args->fn, "dst", args->dst, dst_bytes, nvsi.me);
+        status = nvsi.check(args->fn, "dst", args->dst,
+                            without_gap(args, dst_bytes, args->dst_stride), nvsi.me);
     if (!status && NVSI_UNLIKELY(nvsi.check))
-        status = nvsi.check(args->fn, "src", args->src, src_bytes, nvsi.me);
+        status = nvsi.check(args->fn, "src", args->src,
+                            without_gap(args, src_bytes, args->src_stride), nvsi.me);
     return status;
 }
 
@@ -121,14 +129,16 @@ static int alltoalls(struct nvsi_team *team, struct nvsi_coll_args *args, ptrdif
 {
     args->dst_stride = dst_stride;
     args->src_stride = src_stride;
-    size_t most = dst_stride > src_stride ? (size_t)dst_stride : (size_t)src_stride, blocks;
+    size_t dst_blocks, src_blocks, npes = (size_t)team->npes;
     if (dst_stride < 1 || src_stride < 1)
         return nvsi_error(NVS_ERR_INVALID,
                           "%s: dst_stride is %td and src_stride is %td: allowed are 1 and more",
                           args->fn, dst_stride, src_stride);
-    if (__builtin_mul_overflow(most, (size_t)team->npes, &blocks))
-        blocks = SIZE_MAX;
-    int status = nvsi_skin_check_args(team, args, blocks, blocks);
+    if (__builtin_mul_overflow((size_t)dst_stride, npes, &dst_blocks))
+        dst_blocks = SIZE_MAX;
+    if (__builtin_mul_overflow((size_t)src_stride, npes, &src_blocks))
+        src_blocks = SIZE_MAX;
+    int status = nvsi_skin_check_args(team, args, dst_blocks, src_blocks);
     return status ? status : nvsi_all_to_all(team, args);
 }
 

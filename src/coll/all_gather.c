@@ -77,13 +77,24 @@ int nvsi_all_gather(struct nvsi_team *team, const struct nvsi_coll_args *args)
 /* ---- collect: each PE's block has its own size; offsets are the sums of those before it -------
  */
 
+/* This PE's own block first, where dst lies over src. */
+static void collect_own(struct nvsi_coll *c)
+{
+    size_t offset = 0;
+    for (int i = 0; i < c->team->team_pe; i++)
+        offset += nvsi_coll_nelems(c, i) * c->args->elem_bytes;
+    if (c->args->nelems)
+        memmove((char *)c->args->dst + offset, c->args->src, block_bytes(c));
+}
+
 static void collect(struct nvsi_coll *c)
 {
     size_t offset = 0;
+    collect_own(c);
     for (int i = 0; i < c->team->npes; i++) {
         size_t block = nvsi_coll_nelems(c, i) * c->args->elem_bytes;
         const char *src = nvsi_coll_is_eager(c, i) ? nvsi_coll_input(c, i) : nvsi_coll_src(c, i);
-        if (block)
+        if (block && i != c->team->team_pe)
             nvsi_coll_copy(c, (char *)c->args->dst + offset, src, block);
         offset += block;
     }

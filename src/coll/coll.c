@@ -117,6 +117,9 @@ int nvsi_coll_begin(struct nvsi_coll *c, const struct nvsi_coll_kind *kind, stru
         return status;
     nvsi_coll_count(c);
     team->in_flight++;
+    /* It may have to wait before it enters: for its turn, or for the ring. */
+    if (NVSI_UNLIKELY(team->in_flight > 1 || c->seq >= team->synced + NVSI_SLOT_RING))
+        nvsi_coll_stamp(c);
     return 0;
 }
 

@@ -224,8 +224,10 @@ NVSI_INLINE bool nvsi_coll_strided(const struct nvsi_coll *c)
 static inline uint64_t nvsi_coll_sig(const struct nvsi_coll *c)
 {
     const struct nvsi_coll_args *args = c->args;
-    uint64_t detail = c->kind->rooted ? (uint64_t)args->root
-                                      : (uint64_t)(args->dst_stride * 4096 + args->src_stride);
+    uint64_t strides =
+        ((uint64_t)args->dst_stride * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)args->src_stride) *
+        UINT64_C(0xff51afd7ed558ccd);
+    uint64_t detail = c->kind->rooted ? (uint64_t)args->root : strides >> 40;
     return (uint64_t)c->kind->kind | (uint64_t)(args->dtype + 1) << 8 | (uint64_t)args->op << 16 |
            (detail & 0xffffff) << 24 | (uint64_t)args->elem_bytes << 48;
 }

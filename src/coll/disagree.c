@@ -29,6 +29,11 @@ static void call_words(const struct nvsi_slot *slot, char *text, size_t size)
     int kind = (int)(slot->sig & 0xff), dtype = (int)(slot->sig >> 8 & 0xff) - 1;
     unsigned long long nelems = slot->nelems;
     char type[32], detail[32] = "";
+    if ((slot->sig >> 16 & 0xff) == NVSI_OP_INTERNAL) {
+        snprintf(text, size, "a step of init, malloc or a team split (%llu x %u bytes)", nelems,
+                 (unsigned)(slot->sig >> 48));
+        return;
+    }
     if (kind == NVSI_KIND_SYNC) {
         snprintf(text, size, "barrier or sync");
         return;
@@ -103,7 +108,7 @@ int nvsi_coll_gave_up(struct nvsi_coll *c, int team_pe, uint64_t word)
     uint64_t seq = (word >> NVSI_PHASE_BITS) - LEAP;
     int status = -(int)(word & ((1u << NVSI_PHASE_BITS) - 1));
     /* Its slot still shows the call that failed; if that is not ours, we are the other side. */
-    if (seq == c->seq && !nvsi_coll_matches(c, nvsi_coll_slot(c, team_pe)))
+    if (seq == c->seq && c->phase > 0 && !nvsi_coll_matches(c, nvsi_coll_slot(c, team_pe)))
         return nvsi_coll_mismatch(c, team_pe);
     char where[128];
     where_words(c, seq, where, sizeof where);
@@ -120,7 +125,8 @@ void nvsi_coll_break(struct nvsi_coll *c, int status)
     if (team->broken)
         return;
     team->broken = status;
-    uint64_t word = (c->seq + LEAP) << NVSI_PHASE_BITS | (uint64_t)-status;
+    uint64_t failed = c->seq - (c->phase == 0); /* the last one that its slot shows */
+    uint64_t word = (failed + LEAP) << NVSI_PHASE_BITS | (uint64_t)-status;
     for (at.seq = 0; team->npes > 1 && at.seq < NVSI_SLOT_RING; at.seq++) {
         struct nvsi_slot *own = nvsi_coll_slot(&at, team->team_pe);
         atomic_store_explicit(&own->word, word, memory_order_release);

@@ -12,12 +12,16 @@ char *nvsi_coll_mapped_ref(const struct nvsi_coll *c, int team_pe, uint64_t ref)
     return peer->mapped[(ref >> 60) - 1] + (ref & ((UINT64_C(1) << 60) - 1));
 }
 
-/* dst == src where direct work would overwrite what others still read. */
+/* dst == src where direct work would overwrite what others still read. On member 0 of an all_gather
+ * or reduce_scatter that is NCCL's form, in which a PE rewrites only what nobody else reads. */
 static bool in_place_conflict(const struct nvsi_coll *c)
 {
-    return c->args->dst == c->args->src && c->team->npes > 1 &&
-           (c->kind->kind == NVSI_KIND_ALL_GATHER || c->kind->kind == NVSI_KIND_ALL_TO_ALL ||
-            c->kind->kind == NVSI_KIND_REDUCE_SCATTER);
+    enum nvsi_kind kind = c->kind->kind;
+    if (c->args->dst != c->args->src)
+        return false;
+    return kind == NVSI_KIND_ALL_TO_ALL ||
+           ((kind == NVSI_KIND_ALL_GATHER || kind == NVSI_KIND_REDUCE_SCATTER) &&
+            c->team->team_pe != 0);
 }
 
 void nvsi_coll_fill_slot(struct nvsi_coll *c)

@@ -87,6 +87,15 @@ static void second_team(void)
 }
 
 /* Each of two PEs waits for the other, in another team. */
+/* The root of small broadcasts runs ahead, until the ring of slots is full. */
+static void ring(void)
+{
+    if (me == 1)
+        compute();
+    for (int i = 0; i < 20; i++)
+        check(nvs_broadcast(0, sums, numbers, 4, NVS_FLOAT32, 0, NULL) == 0);
+}
+
 static void crossed(void)
 {
     nvshmem_team_t odd = odd_team();
@@ -158,10 +167,11 @@ static const struct {
     const char *name;
     void (*run)(void);
 } scenarios[] = {
-    {"missing", missing},         {"barrier", barrier},       {"team", team},
-    {"second_team", second_team}, {"crossed", crossed},       {"broadcast", broadcast},
-    {"active_set", active_set},   {"wait_until", wait_until}, {"set_lock", set_lock},
-    {"malloc", malloc_alone},     {"twice", twice},           {"late", late},
+    {"missing", missing},     {"barrier", barrier},         {"team", team},
+    {"ring", ring},           {"second_team", second_team}, {"crossed", crossed},
+    {"broadcast", broadcast}, {"active_set", active_set},   {"wait_until", wait_until},
+    {"set_lock", set_lock},   {"malloc", malloc_alone},     {"twice", twice},
+    {"late", late},
 };
 
 int main(int argc, char **argv)

@@ -90,6 +90,10 @@ class Timeout(Hang):
         self.assertRegex(err, r"nvs:   PE 1 is missing in broadcast #\d+ of the world team "
                          r"\(100 elements\); PEs 0, 3 wait")
 
+    def test_ring(self):
+        err = self.timed_out("ring", 2)
+        self.assertRegex(err, r"nvs:   PE 1 is missing in broadcast #\d+ of the world team")
+
     def test_active_set(self):
         err = self.timed_out("active_set", 4)
         self.assertRegex(err, r"PE 1 is missing in barrier #1 of the active set of PEs 1-3; PEs 2, 3 wait")

@@ -72,6 +72,15 @@ static int stride(nvs_team_t team, bool is_odd)
     return shmem_int64_alltoalls(team, dst, src, is_odd ? 1 : 2, 1, 2);
 }
 
+/* A split begins with an all_gather of one number, which no call of a user's may match. */
+static int gather_or_split(nvs_team_t team, bool is_odd)
+{
+    nvshmem_team_t made;
+    if (is_odd)
+        return nvs_all_gather(team, dst, src, 1, NVS_INT64, NULL);
+    return nvshmem_team_split_strided(team, 0, 1, spmd_npes, NULL, 0, &made) ? NVS_ERR_MISMATCH : 0;
+}
+
 static const struct scenario scenarios[] = {
     {"kind", differ_kind, {"all_gather", "all_reduce"}},
     {"count", differ_count, {"5 elements", "4 elements"}},
@@ -82,6 +91,7 @@ static const struct scenario scenarios[] = {
     {"root of a big one", differ_root_big, {"root 0", "root"}},
     {"broadcast and sync", broadcast_or_sync, {"broadcast", "sync"}},
     {"strides", stride, {"all_to_all", "all_to_all"}},
+    {"gather and split", gather_or_split, {"all_gather", "team split"}},
 };
 
 static nvs_team_t world_again(void)

@@ -71,7 +71,7 @@ static const char environment[] =
     "Examples\n"
     "  nvsrun -n 4 ./program\n"
     "  nvsrun -n 2 --tag-output --timeout 60 ./program argument\n"
-    "  NVS_LOG=info nvsrun -n 2 ./program\n"
+    "  NVS_INFO=1 nvsrun -n 2 ./program    with what variables are set to\n"
     "  nvsrun -n 4 nvs-info --start        where do PEs run?\n";
 
 void help_print(void)

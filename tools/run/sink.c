@@ -30,8 +30,8 @@ struct sink {
     char queue[SINK_BYTES];
 };
 
-static struct sink sinks[2] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
-static int nsinks; /* 0: not in use */
+static struct sink sinks[2]; /* without values: they would be 8 MiB of the program file */
+static int nsinks;           /* 0: not in use */
 
 static bool same_file(void)
 {
@@ -42,6 +42,8 @@ static bool same_file(void)
 
 void sinks_open(void)
 {
+    sinks[0].fd = STDOUT_FILENO;
+    sinks[1].fd = STDERR_FILENO;
     nsinks = same_file() ? 1 : 2;
 }
 

@@ -140,9 +140,10 @@ void spawn_all(struct run *run)
 {
     exec_pipe_open(run);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int input = feed_open();
-    if (nothing < 0 || input < 0)
-        die("cannot prepare the input of the PEs: %s (errno %d)", strerror(errno), errno);
+    int input = nothing < 0 ? -1 : feed_open();
+    if (input < 0)
+        die("cannot prepare the input of the PEs: %s (errno %d; see 'ulimit -n')", strerror(errno),
+            errno);
     for (int pe = 0; pe < run->options.npes; pe++)
         if (!spawn_with_pipes(run, pe, pe == 0 ? input : nothing))
             break;
