@@ -158,7 +158,9 @@ int program_execute(const struct options *options)
     argv[1] = (char *)options->path;
     memcpy(argv + 2, options->argv + 1, words * sizeof(*argv)); /* with the NULL */
     execv("/bin/sh", argv);
-    return errno;
+    int error = errno;
+    free(argv);
+    return error;
 }
 
 /* ---- why not -------------------------------------------------------------------------------- */
