@@ -71,7 +71,6 @@ static int open_peers(int npes)
     }
     nvsi.npes = npes;
     nvsi.transport = &nvsi_transport_shm;
-    nvsi.delays = nvsi.transport->quiet != NULL;
     nvsi.crowded = (uint32_t)npes > nvsi.job->ncpus;
     nvsi_wait_setup();
     return 0;

@@ -22,7 +22,7 @@ int nvsi_team_add_handle(struct nvsi_team *team);
 /* Leaves its place; the last member's leaving makes the place free. */
 void nvsi_team_leave_place(const struct nvsi_team *team);
 /* The error of a handle that is no team. */
-int nvsi_team_bad(const char *fn, int32_t handle);
+NVSI_COLD int nvsi_team_bad(const char *fn, int32_t handle);
 /* Every PE of the team contributes one number and gets all of them. team_split.c */
 int nvsi_team_gather(const char *fn, struct nvsi_team *team, int64_t mine, int64_t *all);
 

@@ -7,13 +7,6 @@
  */
 #include "api/skin_coll.h"
 
-#include "team.h"
-
-int nvsi_skin_no_team(const char *fn, int32_t handle)
-{
-    return nvsi_team_bad(fn, handle);
-}
-
 /* ---- addresses ------------------------------------------------------------------------------- */
 
 static int check_range(const struct nvsi_coll_args *args, const char *what, const void *ptr,

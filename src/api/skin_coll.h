@@ -6,14 +6,14 @@
 #define NVSI_SKIN_COLL_H
 
 #include "api/skin.h"
+#include "team.h"
 
-NVSI_COLD int nvsi_skin_no_team(const char *fn, int32_t handle);
 /* The team of a handle for function fn: NVS_ERR_STATE or NVS_ERR_INVALID with a sentence if there
  * is none. */
 static inline int nvsi_skin_team(const char *fn, int32_t handle, struct nvsi_team **team)
 {
     *team = nvsi_team_get(handle);
-    return NVSI_LIKELY(*team) ? 0 : nvsi_skin_no_team(fn, handle);
+    return NVSI_LIKELY(*team) ? 0 : nvsi_team_bad(fn, handle);
 }
 
 /* What all collectives check about their addresses, with args filled in: dst_blocks and src_blocks

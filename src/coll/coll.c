@@ -188,7 +188,6 @@ static int after_entry(struct nvsi_coll *c)
         return finish(c);
     }
     if (anybody_staged(c)) {
-        c->any_staged = true;
         c->state = NVSI_COLL_STAGE_IN;
         return NVSI_STEP_AGAIN;
     }
@@ -331,18 +330,27 @@ int nvsi_coll_resume(struct nvsi_coll *c)
 
 /* ---- what the kinds use --------------------------------------------------------------------- */
 
+/* Where a published reference of a member is mapped here; NULL for 0, ordinary memory. */
+static char *mapped_ref(const struct nvsi_coll *c, int team_pe, uint64_t ref)
+{
+    if (!ref)
+        return NULL;
+    const struct nvsi_peer *peer = &nvsi.peers[c->team->pes[team_pe]];
+    return peer->mapped[(ref >> 60) - 1] + (ref & ((UINT64_C(1) << 60) - 1));
+}
+
 const char *nvsi_coll_src(const struct nvsi_coll *c, int team_pe)
 {
     if (team_pe == c->team->team_pe)
         return c->args->src;
-    return nvsi_coll_mapped_ref(c, team_pe, nvsi_coll_refs(c, team_pe)->src);
+    return mapped_ref(c, team_pe, nvsi_coll_refs(c, team_pe)->src);
 }
 
 char *nvsi_coll_dst(const struct nvsi_coll *c, int team_pe)
 {
     if (team_pe == c->team->team_pe)
         return c->args->dst;
-    return nvsi_coll_mapped_ref(c, team_pe, nvsi_coll_refs(c, team_pe)->dst);
+    return mapped_ref(c, team_pe, nvsi_coll_refs(c, team_pe)->dst);
 }
 
 static bool streams(const struct nvsi_coll *c, size_t nbytes)

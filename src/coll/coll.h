@@ -135,7 +135,6 @@ struct nvsi_coll {
     uint32_t phase;   /* the last one published */
     int cursor;       /* members below it have reached the awaited phase */
     int awaited;      /* world PE that is missing */
-    bool any_staged;  /* some PE's memory is ordinary */
     size_t at, count; /* the current chunk of the staged way */
 };
 
@@ -165,9 +164,6 @@ NVSI_COLD int nvsi_coll_resume(struct nvsi_coll *c);
 NVSI_COLD int nvsi_coll_not_symmetric(const struct nvsi_coll *c);
 /* All of this PE's slot but the word; chooses c->mode. */
 void nvsi_coll_fill_slot(struct nvsi_coll *c);
-/* Where a published reference of a member is mapped here; NULL for 0, ordinary memory. */
-char *nvsi_coll_mapped_ref(const struct nvsi_coll *c, int team_pe, uint64_t ref);
-
 /* Segment and offset of a symmetric address in 64 bits, or 0. */
 NVSI_INLINE uint64_t nvsi_coll_ref(const void *ptr, size_t nbytes)
 {

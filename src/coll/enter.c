@@ -4,14 +4,6 @@
  */
 #include "coll.h"
 
-char *nvsi_coll_mapped_ref(const struct nvsi_coll *c, int team_pe, uint64_t ref)
-{
-    if (!ref)
-        return NULL;
-    const struct nvsi_peer *peer = &nvsi.peers[c->team->pes[team_pe]];
-    return peer->mapped[(ref >> 60) - 1] + (ref & ((UINT64_C(1) << 60) - 1));
-}
-
 /* dst == src where direct work would overwrite what others still read. On member 0 of an all_gather
  * or reduce_scatter that is NCCL's form, in which a PE rewrites only what nobody else reads. */
 static bool in_place_conflict(const struct nvsi_coll *c)

@@ -33,7 +33,6 @@ NVSI_INLINE void nvsi_coll_prepare(struct nvsi_coll *c, const struct nvsi_coll_k
     c->phase = 0;
     c->cursor = 0;
     c->awaited = -1;
-    c->any_staged = false;
     c->at = 0;
 }
 
