@@ -8,13 +8,13 @@
  * program that forgets a fence or a quiet sees the wrong order here within a few tries; on plain
  * shared memory it might never. The seed is printed, so that a failure can be run again.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fast.h"
 #include "transport/transport.h"
+#include "util/thread.h"
 
 enum { MAX_PENDING = 512 };
 
@@ -248,17 +248,6 @@ static int quiet(struct nvsi_ctx *ctx)
     return 0;
 }
 
-/* The program's signal handlers are not for this thread. */
-static int start_courier(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&chaos.courier, NULL, courier, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error;
-}
-
 static int chaos_open(void)
 {
     uint64_t seed = (uint64_t)nvsi.config.chaos_seed;
@@ -273,7 +262,7 @@ static int chaos_open(void)
         nvsi.peers[pe].ops = &nvsi_transport_chaos;
         memset(nvsi.peers[pe].seg, 0, sizeof nvsi.peers[pe].seg);
     }
-    if (start_courier())
+    if (nvsi_thread_start(&chaos.courier, courier, NULL))
         return nvsi_error(NVS_ERR_SYSTEM, "chaos: no thread for deliveries");
     chaos.running = true;
     return 0;
