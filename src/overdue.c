@@ -41,10 +41,8 @@ static void print_line(void *arg, const char *text)
 
 /* Where this PE waits and since when, then what all are doing. */
 static void print_table(const struct nvsi_table *table, enum nvsi_log_level level,
-                        int64_t waited_ms)
+                        const char *where, int64_t waited_ms)
 {
-    char where[256];
-    nvsi_flight_describe(nvsi.job, nvsi.flight, where, sizeof where);
     nvsi_log(level, "has waited %.*f s %s. What the PEs are doing:", waited_ms < 10000 ? 1 : 0,
              (double)waited_ms / 1000, where);
     nvsi_table_lines(table, print_line, NULL);
@@ -59,35 +57,56 @@ static bool elected(_Atomic uint64_t *word, int64_t now, int64_t since)
            atomic_compare_exchange_strong(word, &last, mine);
 }
 
-static void warn(struct nvsi_wait *wait, int64_t now)
+void nvsi_overdue_warn(const char *where, int64_t waited_ms, int64_t due_ms)
 {
-    int64_t due = wait->warn_ms;
-    wait->warn_ms *= 2;
-    if (nvsi.config.log < NVSI_LOG_WARN || !elected(&nvsi.job->warned, now, now - due / 2))
+    int64_t now = now_ms();
+    if (nvsi.config.log < NVSI_LOG_WARN || !elected(&nvsi.job->warned, now, now - due_ms / 2))
         return;
     struct nvsi_table *table = nvsi_table_take(nvsi.job, NULL, NULL);
     if (!table)
         return;
-    print_table(table, NVSI_LOG_WARN, now - wait->since_ms);
+    print_table(table, NVSI_LOG_WARN, where, waited_ms);
     nvsi_table_release(table);
+}
+
+static void warn(struct nvsi_wait *wait, int64_t now)
+{
+    char where[256];
+    int64_t due = wait->warn_ms;
+    wait->warn_ms *= 2;
+    nvsi_flight_describe(nvsi.job, nvsi.flight, where, sizeof where);
+    nvsi_overdue_warn(where, now - wait->since_ms, due);
 }
 
 /* ---- the end of patience -------------------------------------------------------------------- */
 
 /* The first PE whose patience ends prints the table; the others' sentences are the same. */
+static void print_last_table(const struct nvsi_table *table, const char *where, int64_t now,
+                             int64_t waited_ms)
+{
+    bool first = elected(&nvsi.job->timed_out, now, now - waited_ms / 2);
+    if (table && first)
+        print_table(table, NVSI_LOG_ERROR, where, waited_ms);
+}
+
+void nvsi_overdue_over(const char *where, int64_t waited_ms)
+{
+    struct nvsi_table *table = nvsi_table_take(nvsi.job, NULL, NULL);
+    print_last_table(table, where, now_ms(), waited_ms);
+    nvsi_table_release(table);
+}
+
 static int give_up(int64_t now, int64_t waited_ms)
 {
     char where[256], missing[400] = "";
-    bool first = elected(&nvsi.job->timed_out, now, now - waited_ms / 2);
     struct nvsi_table *table = nvsi_table_take(nvsi.job, NULL, NULL);
-    if (table && first)
-        print_table(table, NVSI_LOG_ERROR, waited_ms);
+    nvsi_flight_describe(nvsi.job, nvsi.flight, where, sizeof where);
+    print_last_table(table, where, now, waited_ms);
     bool collective = table && nvsi_table_missing(table, nvsi.me, missing, sizeof missing);
     nvsi_table_release(table);
     if (collective)
         return nvsi_error(NVS_ERR_TIMEOUT, "%s; waited %lld ms, the limit of NVS_TIMEOUT", missing,
                           (long long)waited_ms);
-    nvsi_flight_describe(nvsi.job, nvsi.flight, where, sizeof where);
     return nvsi_error(
         NVS_ERR_TIMEOUT, "waited %lld ms, the limit of NVS_TIMEOUT, %s%s", (long long)waited_ms,
         where, nvsi.flight->op == NVSI_AT_WAIT ? ": no PE has stored the awaited value" : "");

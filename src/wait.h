@@ -16,6 +16,11 @@ void nvsi_wait_setup(void); /* once in init */
 /* overdue.c: called before each sleep. Warns when the wait is longer than NVS_WARN_AFTER, then ever
  * more rarely. Returns 0, or NVS_ERR_TIMEOUT when it is longer than NVS_TIMEOUT. */
 int nvsi_overdue(struct nvsi_wait *wait, int pe);
+/* The same for waits that somebody else looks after: `where` reads like "in barrier #3 of the world
+ * team". Warn, unless another PE has in the second half of due_ms; and the last words before a
+ * timeout. */
+void nvsi_overdue_warn(const char *where, int64_t waited_ms, int64_t due_ms);
+void nvsi_overdue_over(const char *where, int64_t waited_ms);
 
 /* The awaited thing has moved on: be quick, and patient, again. */
 static inline void nvsi_wait_again(struct nvsi_wait *wait)
