@@ -2,6 +2,7 @@
 #
 #   include/                      headers
 #   lib/libnvs.so, libnvshmem_*   the library and its names for NVSHMEM programs
+#   lib/libnvs_cudart.so          the stand-in for the CUDA runtime, with include/nvs_cudart
 #   lib/cmake/nvs, lib/cmake/NVSHMEM, lib/pkgconfig/nvs.pc
 #   bin/nvsrun nvs-info nvs-perf shmemcc shmemrun
 #   libexec/nvs/oshmem/bin/oshcc oshrun   for build systems that insist on these names; a folder of
@@ -17,6 +18,7 @@ include(CMakePackageConfigHelpers)
 set(nvs_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake)
 
 install(TARGETS nvs EXPORT nvs-targets)
+install(TARGETS nvs_cudart EXPORT nvs-targets)
 install(TARGETS nvshmem_device EXPORT nvs-targets)
 install(FILES $<TARGET_LINKER_FILE_DIR:nvs>/libnvshmem_host.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET nvsrun)

@@ -76,9 +76,16 @@ NVS_API unsigned nvs_session(void);
  * PEs alike. */
 NVS_API void *nvs_malloc(size_t size);
 
-/* Frees memory of nvs_malloc. Not a barrier: the memory is used again once every PE has freed it.
- * NULL is allowed. Returns 0, NVS_ERR_STATE, or NVS_ERR_INVALID for a pointer that nvs_malloc did
- * not return or that this PE freed already. */
+/* The same in the memory of this PE's GPU: of the one that the process has selected
+ * (cudaSetDevice), or of device number my_pe modulo the number of GPUs. NULL also if a PE has no
+ * GPU. The functions that take symmetric memory take this, too; the host cannot load and store it.
+ */
+NVS_API void *nvs_malloc_device(size_t size);
+
+/* Frees memory of nvs_malloc and nvs_malloc_device. For memory of a GPU it waits, as cudaFree does,
+ * until everything is done that was put into streams before. Not a barrier: the memory is used
+ * again once every PE has freed it. NULL is allowed. Returns 0, NVS_ERR_STATE, or NVS_ERR_INVALID
+ * for a pointer that these did not return or that this PE freed already. */
 NVS_API int nvs_free(void *ptr);
 
 /* ---- collectives -------------------------------------------------------------------------- */
@@ -107,7 +114,12 @@ enum nvs_op { NVS_SUM = 0, NVS_PROD = 1, NVS_MAX = 2, NVS_MIN = 3, NVS_AVG = 4 }
 struct nvs_call {
     size_t size;       /* sizeof(struct nvs_call) */
     const char *label; /* a name for this call in error messages, or NULL */
+    void *stream;      /* a cudaStream_t, or one of NVS_STREAM_*; NULL: a blocking call */
 };
+
+/* Streams with a fixed value, CUDA's: its stream 0 is one of these, as --default-stream says. */
+#define NVS_STREAM_DEFAULT ((void *)1)    /* cudaStreamLegacy */
+#define NVS_STREAM_PER_THREAD ((void *)2) /* cudaStreamPerThread */
 
 #define NVS_CALL(...) (&(const struct nvs_call){.size = sizeof(struct nvs_call), __VA_ARGS__})
 
@@ -124,7 +136,11 @@ struct nvs_call {
  *  - Results have the same bits on all PEs and in every run: inside one host sums are taken in the
  *    order of PEs; half types are added in float and rounded once.
  *  - nelems == 0 is allowed; the call then only synchronises.
- *  - Blocking; from any thread, but only one thread at a time for one team.
+ *  - From any thread, but only one thread at a time for one team.
+ *  - Blocking, unless the call has a stream: then it returns at once, and the collective happens
+ *    when the stream has come to it. It takes its turn among the team's collectives when it is
+ *    called. What goes wrong later is found by the call that synchronises with the stream, and by
+ *    nvshmemx_error_check(). docs/streams.md.
  * Returns 0, NVS_ERR_STATE, NVS_ERR_INVALID (argument named in nvs_last_error), NVS_ERR_MISMATCH,
  * NVS_ERR_PE_LOST or NVS_ERR_TIMEOUT (only with NVS_TIMEOUT). After the last three the team is
  * broken: every later call on it returns the same.

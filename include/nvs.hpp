@@ -83,6 +83,14 @@ inline void *malloc(std::size_t nbytes)
     return ptr;
 }
 
+inline void *malloc_device(std::size_t nbytes)
+{
+    void *ptr = nvs_malloc_device(nbytes);
+    if (!ptr && nbytes)
+        throw error(nvs_n_pes() < 0 ? NVS_ERR_STATE : NVS_ERR_MEMORY, nvs_last_error());
+    return ptr;
+}
+
 inline void free(void *ptr)
 {
     detail::check(nvs_free(ptr));
@@ -249,6 +257,29 @@ inline void broadcast(void *buf, std::size_t nbytes, int root)
 {
     detail::check(nvs_broadcast(NVS_TEAM_WORLD, buf, buf, nbytes, NVS_UINT8, root, nullptr));
 }
+
+/* The options of one call:
+ *     all_reduce(team, dst, src, n, NVS_SUM, call().on(stream).label("grads")); */
+class call
+{
+  public:
+    call() noexcept { options_.size = sizeof options_; }
+    /* The collective happens in this stream; the function returns at once. */
+    call &on(void *stream) noexcept
+    {
+        options_.stream = stream;
+        return *this;
+    }
+    call &label(const char *name) noexcept
+    {
+        options_.label = name;
+        return *this;
+    }
+    operator const nvs_call *() const noexcept { return &options_; }
+
+  private:
+    nvs_call options_ = {};
+};
 
 /* The collectives of nvs.h by type. Each is there with and without a team (the world) in front. */
 

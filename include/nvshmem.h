@@ -1,9 +1,11 @@
 /*
- * nvshmem.h - NVSHMEM for host code.
+ * nvshmem.h - NVSHMEM for host code and, compiled by nvcc, for kernels.
  *
- * The typed functions are in nvshmem/rma.h, amo.h, wait.h and coll.h, which this file includes;
- * everything else is below. Memory is host memory. What NVSHMEM offers in kernels only is here for
- * the host too: p, g, iput, iget, atomics, put_signal, wait_until and test.
+ * The typed functions are in nvshmem/rma.h, amo.h, wait.h and coll.h, those that kernels may call
+ * as well in nvshmem/both.h; everything else is below. Compiled by nvcc the names of these five are
+ * functions for both sides, and the others that NVSHMEM has in kernels come with them: all of it is
+ * nvshmem/device/api.h. What NVSHMEM offers in kernels only is here for the host too: p, g, iput,
+ * iget, atomics, put_signal, wait_until and test.
  *
  * void functions cannot say that they failed. They write a sentence and end the job, or with
  * NVS_ON_ERROR=return only record the error for nvshmemx_error_check() of nvshmemx.h.
@@ -11,11 +13,19 @@
 #ifndef NVS_NVSHMEM_H
 #define NVS_NVSHMEM_H
 
+#include "nvshmem/types.h"
+
+#if defined(NVS_DEVICE_CODE)
+#include "nvshmem/device/api.h"
+#else
 #include "nvshmem/amo.h"
+#include "nvshmem/both.h"
 #include "nvshmem/coll.h"
 #include "nvshmem/rma.h"
-#include "nvshmem/types.h"
 #include "nvshmem/wait.h"
+#endif
+
+#if !defined(__CUDACC_RTC__) /* which compiles kernels only */
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,15 +40,7 @@ NVS_API int nvshmem_init_thread(int requested, int *provided);
 NVS_API void nvshmem_query_thread(int *provided);
 /* Waits for all PEs, then releases what the library holds. Collective. */
 NVS_API void nvshmem_finalize(void);
-/* Ends all PEs of the job with this status. */
-NVS_API NVS_NORETURN void nvshmem_global_exit(int status);
 
-/* This PE's number and the number of PEs. Outside of nvshmem_init .. nvshmem_finalize an error: it
- * ends the job, or with NVS_ON_ERROR=return gives -1. */
-NVS_API int nvshmem_my_pe(void);
-NVS_API int nvshmem_n_pes(void);
-/* Where dest of PE pe can be loaded and stored here, or NULL. */
-NVS_API void *nvshmem_ptr(const void *dest, int pe);
 NVS_API void nvshmem_info_get_version(int *major, int *minor);
 NVS_API void nvshmem_info_get_name(char *name);
 
@@ -55,13 +57,7 @@ NVS_API void nvshmem_free(void *ptr);
 
 /* ---- teams ----------------------------------------------------------------------------------- */
 
-/* -1 for NVSHMEM_TEAM_INVALID and for teams that this PE is not in. */
-NVS_API int nvshmem_team_my_pe(nvshmem_team_t team);
-NVS_API int nvshmem_team_n_pes(nvshmem_team_t team);
 NVS_API void nvshmem_team_get_config(nvshmem_team_t team, nvshmem_team_config_t *config);
-/* The number in dest_team of PE src_pe of src_team; -1 if it has none. */
-NVS_API int nvshmem_team_translate_pe(nvshmem_team_t src_team, int src_pe,
-                                      nvshmem_team_t dest_team);
 /* Collective over parent_team. PEs outside of the new team get NVSHMEM_TEAM_INVALID. Return 0, or a
  * nonzero value and NVSHMEM_TEAM_INVALID. config may be NULL if its mask is 0. */
 NVS_API int nvshmem_team_split_strided(nvshmem_team_t parent_team, int start, int stride, int size,
@@ -74,27 +70,10 @@ NVS_API int nvshmem_team_split_2d(nvshmem_team_t parent_team, int xrange,
                                   nvshmem_team_t *yaxis_team);
 NVS_API void nvshmem_team_destroy(nvshmem_team_t team);
 
-/* ---- order and synchronisation --------------------------------------------------------------- */
-
-/* Orders puts, atomics and signals to each PE. */
-NVS_API void nvshmem_fence(void);
-/* Completes all operations issued so far. */
-NVS_API void nvshmem_quiet(void);
-/* Quiet, then waits for the PEs of the team. */
-NVS_API int nvshmem_barrier(nvshmem_team_t team);
-NVS_API void nvshmem_barrier_all(void);
-/* Waits for the PEs of the team; completes no puts. The first two are the same. */
-NVS_API int nvshmem_team_sync(nvshmem_team_t team);
-NVS_API int nvshmem_sync(nvshmem_team_t team);
-NVS_API void nvshmem_sync_all(void);
-
-NVS_API uint64_t nvshmem_signal_fetch(const volatile uint64_t *sig_addr);
-/* Returns the value that satisfied the condition. */
-NVS_API uint64_t nvshmem_signal_wait_until(volatile uint64_t *sig_addr, int cmp,
-                                           uint64_t cmp_value);
-
 #ifdef __cplusplus
 }
 #endif
+
+#endif /* !__CUDACC_RTC__ */
 
 #endif

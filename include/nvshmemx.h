@@ -5,6 +5,15 @@
 #define NVS_NVSHMEMX_H
 
 #include "nvshmem.h"
+#include "nvshmem/device/context.h"
+
+#if !defined(__CUDACC_RTC__)
+
+#include "nvshmem/launch.h"
+#include "nvshmem/stream.h"
+
+struct CUmod_st;
+struct CUlib_st;
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,11 +51,6 @@ NVS_API int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid);
 NVS_API int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config,
                                long config_mask, int npes, int pe_idx_in_team);
 
-NVS_API void nvshmemx_signal_op(uint64_t *sig_addr, uint64_t signal, int sig_op, int pe);
-
-/* Multicast addresses are of device memory: NULL. */
-NVS_API void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr);
-
 /* Ordinary host memory needs no registration; the arguments are checked. */
 NVS_API int nvshmemx_buffer_register(void *addr, size_t length);
 NVS_API int nvshmemx_buffer_unregister(void *addr);
@@ -55,8 +59,30 @@ NVS_API void nvshmemx_buffer_unregister_all(void);
 NVS_API void *nvshmemx_buffer_register_symmetric(void *buf, size_t size, int flags);
 NVS_API int nvshmemx_buffer_unregister_symmetric(void *ptr, size_t size);
 
+/* ---- modules that are loaded at run time ----------------------------------------------------- */
+
+/* A module or library whose device code calls NVSHMEM (compiled by NVRTC, a cubin, a fatbin), after
+ * it was loaded and before its kernels run; in the context in which it was loaded. Code that nvcc
+ * has compiled into the program needs no such call. Forgotten at finalize. CUmodule and CUlibrary.
+ */
+NVS_API int nvshmemx_cumodule_init(struct CUmod_st *module);
+NVS_API int nvshmemx_cumodule_finalize(struct CUmod_st *module);
+NVS_API int nvshmemx_culibrary_init(struct CUlib_st *library);
+NVS_API int nvshmemx_culibrary_finalize(struct CUlib_st *library);
+
+/* ---- for kernels ----------------------------------------------------------------------------- */
+
+/* What nvshmem/device/context.h is about: a kernel's argument that knows the job. After the first
+ * nvshmem_malloc. 0 or a status. */
+NVS_API int nvshmemx_get_device_context(nvshmem_team_t team, nvshmemx_device_context_t *context);
+/* num_qps handles, all of them NVSHMEMX_QP_DEFAULT, in memory that the caller frees (free) after
+ * finalize. Collective. 0 or a status. */
+NVS_API int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array);
+
 #ifdef __cplusplus
 }
 #endif
+
+#endif /* !__CUDACC_RTC__ */
 
 #endif

@@ -17,5 +17,5 @@ int nvsi_amo_slow(struct nvsi_ctx *ctx, const char *fn, enum nvsi_amo_code code,
                           "%s: %s: address %p is not aligned: an atomic of %zu bytes needs a "
                           "multiple of %zu",
                           fn, what, dst, nbytes, nbytes);
-    return nvsi.peers[at.pe].ops->amo(ctx, &at, code, nbytes, operand, compare, old);
+    return nvsi_way(&at, NULL)->amo(ctx, &at, code, nbytes, operand, compare, old);
 }

@@ -9,8 +9,8 @@
 #include "util/parse.h"
 
 #define PREFIX "NVS_"
-/* Not ours to know: what the launcher sets, and what our own tests read. */
-static const char *const other_prefixes[] = {"NVS_JOB_", "NVS_TEST_", "NVS_STRESS_"};
+/* Not ours to know: what the launcher sets, what our own tests and libnvs_cudart read. */
+static const char *const other_prefixes[] = {"NVS_JOB_", "NVS_TEST_", "NVS_STRESS_", "NVS_CUDART_"};
 
 extern char **environ;
 
@@ -32,6 +32,8 @@ const struct nvsi_config_variable nvsi_config_variables[NVSI_CONFIG_NVARIABLES] 
     {ROW(field, BOOL, name, aliases, standard, help)},
 #define CONFIG_ENUM(field, name, aliases, standard, words_, help)                                  \
     {ROW(field, ENUM, name, aliases, standard, help), .words = (words_)},
+#define CONFIG_TEXT(field, name, aliases, standard, help)                                          \
+    {ROW(field, TEXT, name, aliases, standard, help)},
 #include "config.def"
 };
 
@@ -62,12 +64,16 @@ static int set(struct nvsi_config *config, const struct nvsi_config_variable *va
         return nvsi_parse_bool(text, field);
     case NVSI_CONFIG_ENUM:
         return nvsi_parse_choice(text, variable->words, field);
+    case NVSI_CONFIG_TEXT:
+        *(const char **)field = text;
+        return 0;
     }
     return -1;
 }
 
 /* What the value of an alias says in our words. OpenSHMEM's switches count as on whatever they are
- * set to; only a clear no is taken as one. The log level is the one enum that has aliases. */
+ * set to; only a clear no is taken as one. The log level is the one enum whose aliases have words
+ * of their own. */
 static const char *translate(const struct nvsi_config_variable *variable, const char *text)
 {
     static const char *const levels[] = {"warn", "warn", "info", "info", "debug"};
@@ -78,6 +84,8 @@ static const char *translate(const struct nvsi_config_variable *variable, const 
         (void)nvsi_parse_bool(text, &yes);
         return yes ? "yes" : "no";
     case NVSI_CONFIG_ENUM:
+        if (variable->field != offsetof(struct nvsi_config, log))
+            return text;
         if (nvsi_parse_choice(text, "version|warn|info|abort|trace", &level) == 0)
             return levels[level];
         (void)nvsi_parse_bool(text, &yes);

@@ -17,6 +17,7 @@
  * which belongs to log.c. */
 enum nvsi_config_on_error { NVSI_ON_ERROR_END, NVSI_ON_ERROR_RETURN };
 enum nvsi_config_transport { NVSI_TRANSPORT_SHM, NVSI_TRANSPORT_CHAOS };
+enum nvsi_config_heap_kind { NVSI_MEMORY_AUTO, NVSI_MEMORY_DEVICE, NVSI_MEMORY_SYSMEM };
 enum nvsi_config_isa {
     NVSI_ISA_AUTO,
     NVSI_ISA_GENERIC,
@@ -32,6 +33,7 @@ enum nvsi_config_index {
 #define CONFIG_SECONDS(field, ...) NVSI_CONFIG_##field,
 #define CONFIG_BOOL(field, ...) NVSI_CONFIG_##field,
 #define CONFIG_ENUM(field, ...) NVSI_CONFIG_##field,
+#define CONFIG_TEXT(field, ...) NVSI_CONFIG_##field,
 #include "config.def"
     NVSI_CONFIG_NVARIABLES
 };
@@ -42,6 +44,7 @@ struct nvsi_config {
 #define CONFIG_SECONDS(field, ...) int64_t field##_ms; /* 0 = off */
 #define CONFIG_BOOL(field, ...) bool field;
 #define CONFIG_ENUM(field, ...) int field;
+#define CONFIG_TEXT(field, ...) const char *field; /* in the environment, or the default */
 #include "config.def"
     /* The name in the environment that set each value; NULL = it is the default. */
     const char *set_by[NVSI_CONFIG_NVARIABLES];
@@ -79,7 +82,8 @@ enum nvsi_config_kind {
     NVSI_CONFIG_INT,
     NVSI_CONFIG_SECONDS,
     NVSI_CONFIG_BOOL,
-    NVSI_CONFIG_ENUM
+    NVSI_CONFIG_ENUM,
+    NVSI_CONFIG_TEXT
 };
 
 struct nvsi_config_variable {

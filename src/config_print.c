@@ -43,6 +43,9 @@ void nvsi_config_describe(const struct nvsi_config_variable *variable, char *tex
     case NVSI_CONFIG_ENUM:
         describe_words(word, text, size);
         break;
+    case NVSI_CONFIG_TEXT:
+        snprintf(text, size, "a path, or a name that the dynamic linker finds");
+        break;
     }
 }
 
@@ -101,6 +104,9 @@ void nvsi_config_value(const struct nvsi_config *config,
     case NVSI_CONFIG_ENUM:
         print_word(variable->words, *(const int *)field, text, size);
         break;
+    case NVSI_CONFIG_TEXT:
+        snprintf(text, size, "%s", *(const char *const *)field);
+        break;
     }
 }
 
@@ -132,7 +138,7 @@ void nvsi_config_print(FILE *file, const struct nvsi_config *config)
 {
     for (int i = 0; i < NVSI_CONFIG_NVARIABLES; i++) {
         const struct nvsi_config_variable *variable = &nvsi_config_variables[i];
-        char value[64], allowed[128];
+        char value[256], allowed[128];
         nvsi_config_value(config, variable, value, sizeof(value));
         nvsi_config_describe(variable, allowed, sizeof(allowed));
         fprintf(file, "%s=%s", variable->name, value);

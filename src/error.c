@@ -35,6 +35,17 @@ int nvsi_error(int status, const char *format, ...)
     return status;
 }
 
+const char *nvsi_error_words(void)
+{
+    return last_sentence + last_prefix;
+}
+
+void nvsi_error_repeat(const char *sentence)
+{
+    last_prefix = nvsi_pe_words(last_sentence, sizeof last_sentence);
+    snprintf(last_sentence + last_prefix, sizeof last_sentence - last_prefix, "%s", sentence);
+}
+
 int nvsi_error_take(void)
 {
     return atomic_exchange(&oldest, 0);
@@ -168,7 +179,8 @@ int nvsi_check_ctx(const char *fn, const struct nvsi_ctx *ctx)
 static int bad_range(const char *fn, const char *what, const void *sym, size_t nelems,
                      size_t elem_bytes)
 {
-    static const char *const names[NVSI_NUM_SEGS] = {"symmetric heap", "static data"};
+    static const char *const names[NVSI_NUM_SEGS] = {"symmetric heap", "static data",
+                                                     "heap of GPU memory"};
     for (int s = 0; s < NVSI_NUM_SEGS; s++) {
         size_t offset = (size_t)((const char *)sym - nvsi.seg[s].base);
         if (offset < nvsi.seg[s].size)

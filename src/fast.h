@@ -4,7 +4,8 @@
  * Life of a put: the skin calls nvsi_put(); nvsi_map() turns the symmetric address into the peer's
  * copy as mapped here (two compares and an add), and the data is stored. No lock, no allocation, no
  * system call. Where the peer is not mapped (another host, or the chaos transport hides it), or an
- * argument is bad, nvsi_map() gives NULL and the *_slow function finds out which.
+ * argument is bad, nvsi_map() gives NULL and the *_slow function finds out which. Once this PE uses
+ * a GPU, the local side may be its memory, and the slow functions look.
  *
  * After a store that somebody may wait for, nvsi_wake() looks at one word that nobody writes while
  * nobody sleeps. wait.c says why no fence is needed between the store and that look.
@@ -76,7 +77,7 @@ NVSI_INLINE int nvsi_put(struct nvsi_ctx *ctx, const char *fn, void *dst, const 
     int world_pe = nvsi_ctx_pe(ctx, pe);
     if (NVSI_LIKELY(!__builtin_mul_overflow(nelems, elem_bytes, &nbytes))) {
         void *mapped = nvsi_map(dst, nbytes, world_pe);
-        if (NVSI_LIKELY(mapped)) {
+        if (NVSI_LIKELY(mapped && !nvsi.device)) {
             nvsi_copy(mapped, src, nbytes, NVSI_AT_PUT, world_pe);
             nvsi_wake(world_pe);
             return 0;
@@ -92,7 +93,7 @@ NVSI_INLINE int nvsi_get(struct nvsi_ctx *ctx, const char *fn, void *dst, const 
     if (NVSI_LIKELY(!__builtin_mul_overflow(nelems, elem_bytes, &nbytes))) {
         int world_pe = nvsi_ctx_pe(ctx, pe);
         const void *mapped = nvsi_map(src, nbytes, world_pe);
-        if (NVSI_LIKELY(mapped)) {
+        if (NVSI_LIKELY(mapped && !nvsi.device)) {
             nvsi_copy(dst, mapped, nbytes, NVSI_AT_GET, world_pe);
             return 0;
         }

@@ -19,14 +19,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "boot/crash.h"
 #include "wait.h"
 
 enum { KIND_MALLOC = 1, KIND_ZERO = 2, KIND_REALLOC = 3 };
 
-struct nvsi_heap nvsi_heap;
+struct nvsi_heap nvsi_heaps[NVSI_NUM_HEAPS];
+struct nvsi_allocations nvsi_allocations;
 pthread_mutex_t nvsi_heap_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Marks stay in the arena over finalize, init and exec, so the numbers must go on, too. */
@@ -35,35 +35,56 @@ uint32_t nvsi_heap_epoch(void)
     return atomic_load(&nvsi.job->pes[nvsi.me].heap_epoch);
 }
 
+int nvsi_heap_open_one(const char *fn, int number)
+{
+    static const struct nvsi_heap_kind *const kinds[NVSI_NUM_HEAPS] = {&nvsi_heap_of_host,
+                                                                       &nvsi_heap_of_device};
+    struct nvsi_heap *heap = &nvsi_heaps[number];
+    heap->kind = kinds[number];
+    heap->stale = true;
+    heap->blocks = nvsi_tlsf_create(nvsi.seg[heap->kind->seg].size);
+    if (heap->blocks)
+        return 0;
+    return nvsi_error(NVS_ERR_MEMORY, "%s: no memory for the heap's tables", fn);
+}
+
 int nvsi_heap_open(uint32_t epoch)
 {
-    nvsi_heap.epoch = epoch;
-    nvsi_heap.foreign = nvsi_heap_arena_bytes();
-    nvsi_heap.blocks = nvsi_tlsf_create(nvsi.seg[NVSI_SEG_HEAP].size);
-    nvsi_heap.requests = calloc((size_t)nvsi.npes, sizeof *nvsi_heap.requests);
-    nvsi_heap.answers = calloc((size_t)nvsi.npes, sizeof *nvsi_heap.answers);
-    nvsi_heap.stale = true;
+    nvsi_allocations.epoch = epoch;
+    nvsi_allocations.requests = calloc((size_t)nvsi.npes, sizeof *nvsi_allocations.requests);
+    nvsi_allocations.answers = calloc((size_t)nvsi.npes, sizeof *nvsi_allocations.answers);
+    nvsi_heaps[NVSI_HEAP_HOST].foreign = nvsi_heap_arena_bytes();
     if (nvsi.config.check)
         nvsi.check = nvsi_heap_check;
-    if (nvsi_heap.blocks && nvsi_heap.requests && nvsi_heap.answers)
-        return 0;
-    nvsi_heap_close();
-    return nvsi_error(NVS_ERR_MEMORY, "init: no memory for the heap's tables");
+    int status = nvsi_heap_open_one("init", NVSI_HEAP_HOST);
+    if (!status && (!nvsi_allocations.requests || !nvsi_allocations.answers))
+        status = nvsi_error(NVS_ERR_MEMORY, "init: no memory for the heap's tables");
+    if (status)
+        nvsi_heap_close();
+    return status;
+}
+
+static void close_one(struct nvsi_heap *heap)
+{
+    if (heap->blocks)
+        nvsi_tlsf_destroy(heap->blocks);
+    free(heap->born);
+    free(heap->freed);
+    free(heap->limbo);
+    free(heap->release);
+    free(heap->sorted);
+    free(heap->asked);
+    memset(heap, 0, sizeof *heap);
 }
 
 void nvsi_heap_close(void)
 {
     nvsi.check = NULL;
-    if (nvsi_heap.blocks)
-        nvsi_tlsf_destroy(nvsi_heap.blocks);
-    free(nvsi_heap.requests);
-    free(nvsi_heap.answers);
-    free(nvsi_heap.born);
-    free(nvsi_heap.freed);
-    free(nvsi_heap.limbo);
-    free(nvsi_heap.release);
-    free(nvsi_heap.sorted);
-    memset(&nvsi_heap, 0, sizeof nvsi_heap);
+    for (int i = 0; i < NVSI_NUM_HEAPS; i++)
+        close_one(&nvsi_heaps[i]);
+    free(nvsi_allocations.requests);
+    free(nvsi_allocations.answers);
+    memset(&nvsi_allocations, 0, sizeof nvsi_allocations);
 }
 
 /* ---- agreement ------------------------------------------------------------------------------ */
@@ -71,7 +92,7 @@ void nvsi_heap_close(void)
 static int disagree(const char *fn, int pe, const struct nvsi_heap_request *mine,
                     const struct nvsi_heap_request *other)
 {
-    if (mine->kind != other->kind)
+    if (mine->kind != other->kind || mine->heap != other->heap)
         return nvsi_error(NVS_ERR_MISMATCH,
                           "%s: PE %d calls another allocation function than PE %d", fn, pe,
                           nvsi.me);
@@ -120,31 +141,30 @@ static int gather(const char *fn, enum nvsi_flight_op flight, const void *mine, 
 static bool same_request(const struct nvsi_heap_request *a, const struct nvsi_heap_request *b)
 {
     return a->nbytes == b->nbytes && a->align == b->align && a->kind == b->kind &&
-           a->offset == b->offset;
+           a->offset == b->offset && a->heap == b->heap;
 }
 
-/* What each PE says about something that may have gone wrong on it alone. The first error is
- * everybody's. */
-static int agree_on_status(const char *fn, enum nvsi_flight_op flight, int mine, uint64_t nbytes)
+int nvsi_heap_agree_on_status(const char *fn, enum nvsi_flight_op flight, int mine, uint64_t nbytes)
 {
     int64_t answer = mine;
-    int status = gather(fn, flight, &answer, sizeof answer, nvsi_heap.answers);
+    int status = gather(fn, flight, &answer, sizeof answer, nvsi_allocations.answers);
     if (status || mine)
         return status ? status : mine;
     for (int pe = 0; pe < nvsi.npes; pe++)
-        if (nvsi_heap.answers[pe])
-            return nvsi_error((int)nvsi_heap.answers[pe], "%s: PE %d cannot provide %llu bytes", fn,
-                              pe, (unsigned long long)nbytes);
+        if (nvsi_allocations.answers[pe])
+            return nvsi_error((int)nvsi_allocations.answers[pe],
+                              "%s: PE %d cannot provide %llu bytes", fn, pe,
+                              (unsigned long long)nbytes);
     return 0;
 }
 
 /* Compares what all want. */
 static int compare(const char *fn, const struct nvsi_heap_request *mine, bool *tight)
 {
-    nvsi_heap.commit = *tight = false;
+    nvsi_allocations.commit = *tight = false;
     for (int pe = 0; pe < nvsi.npes; pe++) {
-        const struct nvsi_heap_request *other = &nvsi_heap.requests[pe];
-        nvsi_heap.commit |= other->commit != 0;
+        const struct nvsi_heap_request *other = &nvsi_allocations.requests[pe];
+        nvsi_allocations.commit |= other->commit != 0;
         *tight |= other->tight != 0;
         if (other->refusal)
             return mine->refusal ? mine->refusal /* its sentence has been said */
@@ -155,142 +175,147 @@ static int compare(const char *fn, const struct nvsi_heap_request *mine, bool *t
     return 0;
 }
 
-/* Begins an allocation: exchanges requests; an error that any PE has, or a disagreement, is
- * everybody's. What another thread frees from now on counts for the next allocation. */
-static int agree(const char *fn, const struct nvsi_heap_request *mine)
+/* Begins an allocation: takes the next number, releases what all have freed. What another thread
+ * frees from now on counts for the next allocation. */
+static int exchange(const char *fn, struct nvsi_heap_request *mine)
 {
     pthread_mutex_lock(&nvsi_heap_lock);
-    nvsi_heap.epoch++;
-    atomic_store_explicit(&nvsi.job->pes[nvsi.me].heap_epoch, nvsi_heap.epoch,
+    nvsi_allocations.running = true;
+    nvsi_allocations.epoch++;
+    mine->limbo = nvsi_heaps[NVSI_HEAP_DEVICE].nlimbo;
+    atomic_store_explicit(&nvsi.job->pes[nvsi.me].heap_epoch, nvsi_allocations.epoch,
                           memory_order_relaxed);
     pthread_mutex_unlock(&nvsi_heap_lock);
     NVSI_CRASH_POINT(heap_numbered);
     int status = nvsi_quiet(NULL, fn);
     if (!status)
-        status = gather(fn, flight_of(mine), mine, sizeof *mine, nvsi_heap.requests);
+        status = gather(fn, flight_of(mine), mine, sizeof *mine, nvsi_allocations.requests);
     if (status)
         return status;
     /* Also if this allocation is refused: the next one may need what is free now. */
+    uint32_t released = 0;
     pthread_mutex_lock(&nvsi_heap_lock);
-    nvsi_heap_release_freed();
+    for (int i = 0; i < NVSI_NUM_HEAPS; i++)
+        if (nvsi_heaps[i].blocks)
+            released = nvsi_heap_release_freed(&nvsi_heaps[i]);
     pthread_mutex_unlock(&nvsi_heap_lock);
-    bool tight;
-    status = compare(fn, mine, &tight);
+    nvsi_allocations.ragged = false;
+    for (int pe = 0; pe < nvsi.npes; pe++)
+        nvsi_allocations.ragged |= nvsi_allocations.requests[pe].limbo > released;
+    return 0;
+}
+
+int nvsi_heap_agree(const char *fn, struct nvsi_heap_request *mine)
+{
+    bool tight = false;
+    int status = exchange(fn, mine);
+    if (!status)
+        status = compare(fn, mine, &tight);
     if (status || !tight)
         return status;
     pthread_mutex_lock(&nvsi_heap_lock);
-    int room = nvsi_heap_room(fn, mine->nbytes);
+    int room = nvsi_heaps[mine->heap].kind->room(fn, mine->nbytes);
     pthread_mutex_unlock(&nvsi_heap_lock);
-    return agree_on_status(fn, flight_of(mine), room, mine->nbytes);
+    return nvsi_heap_agree_on_status(fn, flight_of(mine), room, mine->nbytes);
+}
+
+/* Ends an allocation: nobody goes on before all have decided, as what one frees next must not look
+ * like freed now. */
+static int finish(const char *fn, enum nvsi_flight_op flight)
+{
+    return nvsi_sync_within(fn, nvsi.teams[NVSI_TEAM_WORLD], flight);
+}
+
+/* What other threads have freed in the meantime can be given back now. */
+static void leave(const char *fn)
+{
+    pthread_mutex_lock(&nvsi_heap_lock);
+    nvsi_allocations.running = false;
+    pthread_mutex_unlock(&nvsi_heap_lock);
+    for (int i = 0; i < NVSI_NUM_HEAPS; i++)
+        if (nvsi_heaps[i].blocks && nvsi_heaps[i].kind->settle)
+            nvsi_heaps[i].kind->settle(fn);
+    nvsi_flight_leave();
 }
 
 /* Fills in what this PE alone may object to: wrong arguments (`status`), no memory. nbytes: how
  * much more it needs. */
 static void object(const char *fn, int status, size_t nbytes, struct nvsi_heap_request *request)
 {
+    struct nvsi_heap *heap = &nvsi_heaps[request->heap];
     pthread_mutex_lock(&nvsi_heap_lock);
     if (!status)
-        status = nvsi_heap_reserve(fn);
-    if (!status && nvsi_heap.nlimbo == 0)
-        status = nvsi_heap_room(fn, nbytes);
-    else if (!status)
-        request->tight = nvsi_heap_room(NULL, nbytes) != 0;
+        status = nvsi_heap_reserve(heap, fn);
+    if (!status && heap->kind->room && heap->nlimbo == 0)
+        status = heap->kind->room(fn, nbytes);
+    else if (!status && heap->kind->room)
+        request->tight = heap->kind->room(NULL, nbytes) != 0;
     pthread_mutex_unlock(&nvsi_heap_lock);
     request->refusal = status;
-    request->commit = nvsi_heap_wants_commit();
+    request->commit = heap->kind->wants_commit && heap->kind->wants_commit();
 }
 
 /* ---- objects -------------------------------------------------------------------------------- */
 
-/* Core dumps hold the heap up to the highest object, not the terabyte behind it. */
-static void let_into_dumps(uint64_t end)
-{
-    if (end <= nvsi_heap.dumped)
-        return;
-    uint64_t step = 64u << 20, size = nvsi.seg[NVSI_SEG_HEAP].size;
-    end = (end + step - 1) / step * step;
-    if (end > size)
-        end = size;
-    madvise(nvsi.seg[NVSI_SEG_HEAP].base + nvsi_heap.dumped, end - nvsi_heap.dumped, MADV_DODUMP);
-    nvsi_heap.dumped = end;
-}
-
-static int no_room(const char *fn, size_t nbytes)
+static int no_room(const struct nvsi_heap *heap, const char *fn, size_t nbytes)
 {
     struct nvsi_tlsf_stats stats;
-    nvsi_tlsf_get_stats(nvsi_heap.blocks, &stats);
+    nvsi_tlsf_get_stats(heap->blocks, &stats);
     return nvsi_error(NVS_ERR_MEMORY,
-                      "%s: no room for %zu bytes in the symmetric heap of %llu bytes: %llu are in "
-                      "use, the largest free block has %llu (NVS_HEAP_SIZE, NVSHMEM_SYMMETRIC_SIZE "
-                      "or SHMEM_SYMMETRIC_SIZE make it larger)",
-                      fn, nbytes, (unsigned long long)stats.span, (unsigned long long)stats.used,
-                      (unsigned long long)stats.largest_free);
+                      "%s: no room for %zu bytes in the %s of %llu bytes: %llu are in use, the "
+                      "largest free block has %llu (%s)",
+                      fn, nbytes, heap->kind->name, (unsigned long long)stats.span,
+                      (unsigned long long)stats.used, (unsigned long long)stats.largest_free,
+                      heap->kind->remedy);
 }
 
 /* From the agreement on nothing here depends on anything but the history, so all PEs succeed, or
  * all fail. */
-static int allocate(const char *fn, size_t nbytes, size_t align, uint32_t *id)
+static int allocate(struct nvsi_heap *heap, const char *fn, size_t nbytes, size_t align,
+                    uint32_t *id)
 {
     uint64_t offset;
-    if (nvsi_tlsf_alloc(nvsi_heap.blocks, nbytes, align, &offset, id))
-        return no_room(fn, nbytes);
+    if (heap->kind->place(heap, nbytes, align, &offset, id))
+        return no_room(heap, fn, nbytes);
     if (*id >= NVSI_MAX_OBJECTS) {
-        nvsi_tlsf_release(nvsi_heap.blocks, *id);
+        nvsi_tlsf_release(heap->blocks, *id);
         return nvsi_error(NVS_ERR_LIMIT, "%s: more than %u symmetric objects", fn,
                           NVSI_MAX_OBJECTS);
     }
-    nvsi_heap.born[*id] = nvsi_heap.epoch;
-    nvsi_heap.freed[*id] = false;
-    nvsi_heap.stale = true;
-    let_into_dumps(offset + nbytes);
+    heap->born[*id] = nvsi_allocations.epoch;
+    heap->freed[*id] = false;
+    if (heap->asked)
+        heap->asked[*id] = nbytes;
+    heap->stale = true;
     return 0;
 }
 
-/* If anybody wants the pages at once: all PEs take them, and the first error is everybody's.
- * fresh: the block holds nothing yet. */
-static int commit(const char *fn, enum nvsi_flight_op flight, uint32_t id, bool fresh)
+static char *address_of(const struct nvsi_heap *heap, uint32_t id)
 {
-    if (!nvsi_heap.commit)
-        return 0;
-    uint64_t offset = nvsi_tlsf_offset(nvsi_heap.blocks, id);
-    uint64_t size = nvsi_tlsf_size(nvsi_heap.blocks, id);
-    int status = agree_on_status(fn, flight, nvsi_heap_commit(fn, offset, size), size);
-    if (status && fresh)
-        nvsi_heap_give_back(nvsi.me, offset, size);
-    return status;
-}
-
-/* Nobody goes on before all have decided: what one frees next must not look like freed now. */
-static int finish(const char *fn, enum nvsi_flight_op flight)
-{
-    return nvsi_sync_within(fn, nvsi.teams[NVSI_TEAM_WORLD], flight);
-}
-
-static char *address_of(uint32_t id)
-{
-    return nvsi.seg[NVSI_SEG_HEAP].base + nvsi_tlsf_offset(nvsi_heap.blocks, id);
+    return nvsi.seg[heap->kind->seg].base + nvsi_tlsf_offset(heap->blocks, id);
 }
 
 /* ---- malloc ---------------------------------------------------------------------------------- */
 
 /* The part of a malloc behind the agreement. */
-static int make(const char *fn, const struct nvsi_heap_request *request, void **ptr)
+static int make(struct nvsi_heap *heap, const char *fn, const struct nvsi_heap_request *request,
+                void **ptr)
 {
     uint32_t id;
     pthread_mutex_lock(&nvsi_heap_lock);
-    int status = allocate(fn, request->nbytes, request->align, &id);
+    int status = allocate(heap, fn, request->nbytes, request->align, &id);
     pthread_mutex_unlock(&nvsi_heap_lock);
     if (status)
         return status;
-    status = commit(fn, NVSI_AT_MALLOC, id, true);
+    status = heap->kind->commit(heap, fn, NVSI_AT_MALLOC, id, true);
     pthread_mutex_lock(&nvsi_heap_lock);
     if (status)
-        nvsi_tlsf_release(nvsi_heap.blocks, id);
+        nvsi_tlsf_release(heap->blocks, id);
     else
-        *ptr = address_of(id);
+        *ptr = address_of(heap, id);
     pthread_mutex_unlock(&nvsi_heap_lock);
     if (*ptr && request->kind == KIND_ZERO)
-        memset(*ptr, 0, request->nbytes);
+        status = heap->kind->clear(fn, *ptr, request->nbytes);
     return status;
 }
 
@@ -303,27 +328,38 @@ static int check_align(const char *fn, size_t align)
                       NVSI_HEAP_ALIGN_MAX);
 }
 
+static int malloc_from(struct nvsi_heap_request *mine, const char *fn, int refusal, void **ptr)
+{
+    object(fn, refusal, mine->nbytes, mine);
+    int status = nvsi_heap_agree(fn, mine);
+    /* The exchange has ended its own record. */
+    nvsi_flight_enter(NVSI_AT_MALLOC, -1, -1, mine->nbytes);
+    if (status || !mine->nbytes)
+        return status;
+    status = make(&nvsi_heaps[mine->heap], fn, mine, ptr);
+    NVSI_CRASH_POINT(heap_decided);
+    int synced = finish(fn, NVSI_AT_MALLOC);
+    return status ? status : synced;
+}
+
 int nvsi_heap_malloc(const char *fn, size_t nbytes, size_t align, int flags, void **ptr)
 {
     *ptr = NULL;
-    int status = nvsi_ready(fn);
+    int number = NVSI_HEAP_HOST, status = nvsi_ready(fn);
     if (status)
         return status;
     nvsi_flight_enter(NVSI_AT_MALLOC, -1, -1, nbytes);
-    int refusal = flags & NVSI_HEAP_OVERFLOW ? NVS_ERR_INVALID : check_align(fn, align);
     struct nvsi_heap_request mine = {.nbytes = nbytes,
                                      .align = align < 64 ? 64 : align,
                                      .kind = flags & NVSI_HEAP_ZERO ? KIND_ZERO : KIND_MALLOC};
-    object(fn, refusal, nbytes, &mine);
-    status = agree(fn, &mine);
-    nvsi_flight_enter(NVSI_AT_MALLOC, -1, -1, nbytes); /* the exchange has ended its own record */
-    if (!status && nbytes) {
-        status = make(fn, &mine, ptr);
-        NVSI_CRASH_POINT(heap_decided);
-        int synced = finish(fn, NVSI_AT_MALLOC);
-        status = status ? status : synced;
+    if (NVSI_UNLIKELY(flags & (NVSI_HEAP_ON_GPU | NVSI_HEAP_CHOICE)))
+        status = nvsi_heap_choose(fn, flags, &mine, &number);
+    mine.heap = (uint32_t)number;
+    if (!status) {
+        int refusal = flags & NVSI_HEAP_OVERFLOW ? NVS_ERR_INVALID : check_align(fn, align);
+        status = malloc_from(&mine, fn, refusal, ptr);
     }
-    nvsi_flight_leave();
+    leave(fn);
     return status;
 }
 
@@ -334,68 +370,97 @@ int nvsi_heap_free(const char *fn, void *ptr, bool barrier)
     int status = nvsi_ready(fn);
     if (status || !ptr)
         return status;
+    struct nvsi_heap *heap = nvsi_heap_of(ptr);
+    bool device = heap && heap == &nvsi_heaps[NVSI_HEAP_DEVICE];
+    heap = heap ? heap : &nvsi_heaps[NVSI_HEAP_HOST];
     nvsi_flight_enter(NVSI_AT_FREE, -1, -1, 0);
     if (barrier)
         status = nvsi_barrier(fn, nvsi.teams[NVSI_TEAM_WORLD]);
+    if (!status && device)
+        nvsi_heap_device_freeing(fn);
     pthread_mutex_lock(&nvsi_heap_lock);
     uint32_t id = 0;
     if (!status)
-        status = nvsi_heap_find(fn, ptr, &id);
+        status = nvsi_heap_find(heap, fn, ptr, &id);
     if (!status)
-        nvsi_heap_mark_freed(id);
+        nvsi_heap_mark_freed(heap, id);
+    if (device && !nvsi_allocations.running)
+        nvsi_heap_device_drop();
     pthread_mutex_unlock(&nvsi_heap_lock);
     nvsi_flight_leave();
     return status;
 }
 
-/* ---- realloc --------------------------------------------------------------------------------- */
+/* ---- realloc: of host memory; the standard of GPU memory has none -----------------------------
+ */
 
 /* Resizes where it is, or finds another place; *moved is the object then. */
-static int resize(const char *fn, uint32_t id, size_t nbytes, uint32_t *moved)
+static int resize(struct nvsi_heap *heap, const char *fn, uint32_t id, size_t nbytes,
+                  uint32_t *moved)
 {
     *moved = id;
-    if (nvsi_tlsf_resize(nvsi_heap.blocks, id, nbytes))
-        return allocate(fn, nbytes, 64, moved);
-    nvsi_heap.stale = true;
-    let_into_dumps(nvsi_tlsf_offset(nvsi_heap.blocks, id) + nbytes);
+    if (nvsi_tlsf_resize(heap->blocks, id, nbytes))
+        return allocate(heap, fn, nbytes, 64, moved);
+    if (heap->asked)
+        heap->asked[id] = nbytes;
+    heap->stale = true;
     return 0;
 }
 
 /* After the commit: every PE copies its own part and lets the old place go, or all go back. */
-static void settle(uint32_t id, uint32_t moved, uint64_t old_size, int status)
+static void settle(struct nvsi_heap *heap, uint32_t id, uint32_t moved, uint64_t old_size,
+                   int status)
 {
     pthread_mutex_lock(&nvsi_heap_lock);
     if (status && moved == id) {
-        (void)nvsi_tlsf_resize(nvsi_heap.blocks, id, old_size); /* fits: it had that */
+        (void)nvsi_tlsf_resize(heap->blocks, id, old_size); /* fits: it had that */
+        if (heap->asked)
+            heap->asked[id] = old_size;
     } else if (status) {
-        nvsi_tlsf_release(nvsi_heap.blocks, moved);
+        nvsi_tlsf_release(heap->blocks, moved);
     } else if (moved != id) {
-        uint64_t size = nvsi_tlsf_size(nvsi_heap.blocks, moved);
-        memcpy(address_of(moved), address_of(id), old_size < size ? old_size : size);
-        nvsi_tlsf_release(nvsi_heap.blocks, id);
+        uint64_t size = nvsi_tlsf_size(heap->blocks, moved);
+        memcpy(address_of(heap, moved), address_of(heap, id), old_size < size ? old_size : size);
+        nvsi_tlsf_release(heap->blocks, id);
     }
     pthread_mutex_unlock(&nvsi_heap_lock);
 }
 
 /* The part of a realloc behind the agreement. */
-static int remake(const char *fn, uint32_t id, size_t nbytes, void **new_ptr)
+static int remake(struct nvsi_heap *heap, const char *fn, uint32_t id, size_t nbytes,
+                  void **new_ptr)
 {
     uint32_t moved;
     pthread_mutex_lock(&nvsi_heap_lock);
-    uint64_t old_size = nvsi_tlsf_size(nvsi_heap.blocks, id);
-    int status = resize(fn, id, nbytes, &moved);
+    uint64_t old_size = nvsi_tlsf_size(heap->blocks, id);
+    int status = resize(heap, fn, id, nbytes, &moved);
     pthread_mutex_unlock(&nvsi_heap_lock);
     if (status)
         return status;
-    status = commit(fn, NVSI_AT_REALLOC, moved, moved != id);
-    settle(id, moved, old_size, status);
+    status = heap->kind->commit(heap, fn, NVSI_AT_REALLOC, moved, moved != id);
+    settle(heap, id, moved, old_size, status);
     if (!status)
-        *new_ptr = address_of(moved);
+        *new_ptr = address_of(heap, moved);
+    return status;
+}
+
+static int find_to_resize(struct nvsi_heap *heap, const char *fn, void *ptr, uint32_t *id,
+                          uint64_t *old_size)
+{
+    if (nvsi_heap_of(ptr) == &nvsi_heaps[NVSI_HEAP_DEVICE])
+        return nvsi_error(NVS_ERR_INVALID,
+                          "%s: ptr %p is memory of the GPU: only host memory can be resized", fn,
+                          ptr);
+    pthread_mutex_lock(&nvsi_heap_lock);
+    int status = nvsi_heap_find(heap, fn, ptr, id);
+    *old_size = status ? 0 : nvsi_tlsf_size(heap->blocks, *id);
+    pthread_mutex_unlock(&nvsi_heap_lock);
     return status;
 }
 
 int nvsi_heap_realloc(const char *fn, void *ptr, size_t nbytes, void **new_ptr)
 {
+    struct nvsi_heap *heap = &nvsi_heaps[NVSI_HEAP_HOST];
     *new_ptr = NULL;
     int status = nvsi_ready(fn);
     if (status)
@@ -406,24 +471,22 @@ int nvsi_heap_realloc(const char *fn, void *ptr, size_t nbytes, void **new_ptr)
         return nvsi_heap_free(fn, ptr, true);
     nvsi_flight_enter(NVSI_AT_REALLOC, -1, -1, nbytes);
     uint32_t id = 0;
-    pthread_mutex_lock(&nvsi_heap_lock);
-    status = nvsi_heap_find(fn, ptr, &id);
-    uint64_t old_size = status ? 0 : nvsi_tlsf_size(nvsi_heap.blocks, id);
-    pthread_mutex_unlock(&nvsi_heap_lock);
+    uint64_t old_size = 0;
+    status = find_to_resize(heap, fn, ptr, &id, &old_size);
     struct nvsi_heap_request mine = {.nbytes = nbytes,
                                      .align = 64,
                                      .kind = KIND_REALLOC,
                                      .offset =
                                          (uint64_t)((char *)ptr - nvsi.seg[NVSI_SEG_HEAP].base)};
     object(fn, status, nbytes > old_size ? nbytes : 0, &mine);
-    status = agree(fn, &mine);
+    status = nvsi_heap_agree(fn, &mine);
     nvsi_flight_enter(NVSI_AT_REALLOC, -1, -1, nbytes);
     if (!status) {
-        status = remake(fn, id, nbytes, new_ptr);
+        status = remake(heap, fn, id, nbytes, new_ptr);
         NVSI_CRASH_POINT(heap_resized);
         int synced = finish(fn, NVSI_AT_REALLOC);
         status = status ? status : synced;
     }
-    nvsi_flight_leave();
+    leave(fn);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * heap_memory.c - whether the memory is there that the heap promises.
+ * heap_memory.c - whether the memory is there that the heap of host memory promises.
  *
  * A page of the heap is taken when it is first touched, and the kernel has no way to say no then:
  * it kills somebody (host or control group full) or raises SIGBUS (vm.overcommit_memory 2). So a
@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,7 +30,14 @@
 #define CHECK_BYTES (UINT64_C(16) << 20)
 /* The kernel's own tables for the pages, and a little air. */
 #define AIR_BYTES (UINT64_C(4) << 20)
+/* From this size on, a released block goes back to the kernel at once. */
+#define GIVE_BACK_BYTES (UINT64_C(256) << 20)
 #define PAGE UINT64_C(4096)
+
+static struct nvsi_heap *host(void)
+{
+    return &nvsi_heaps[NVSI_HEAP_HOST];
+}
 
 uint64_t nvsi_heap_arena_bytes(void)
 {
@@ -42,7 +50,8 @@ static off_t place_of(int pe, uint64_t offset)
     return (off_t)(nvsi_job_window(nvsi.job, (uint32_t)pe) + NVSI_STATIC_BYTES + offset);
 }
 
-void nvsi_heap_give_back(int pe, uint64_t offset, uint64_t nbytes)
+/* Gives a block's memory, here or on another PE, back to the kernel; it reads as 0 then. */
+static void give_back(int pe, uint64_t offset, uint64_t nbytes)
 {
     uint64_t first = (offset + PAGE - 1) & ~(PAGE - 1), end = (offset + nbytes) & ~(PAGE - 1);
     if (first < end)
@@ -54,7 +63,7 @@ static void give_back_on_all(uint64_t offset, uint64_t nbytes, void *arg)
 {
     (void)arg;
     for (int pe = 0; pe < nvsi.npes; pe++)
-        nvsi_heap_give_back(pe, offset, nbytes);
+        give_back(pe, offset, nbytes);
 }
 
 /* What the arena holds for objects: all of it, but for what was there before the heap, and at worst
@@ -62,7 +71,7 @@ static void give_back_on_all(uint64_t offset, uint64_t nbytes, void *arg)
 static uint64_t held(void)
 {
     uint64_t arena = nvsi_heap_arena_bytes();
-    uint64_t others = nvsi_heap.foreign + nvsi.seg[NVSI_SEG_STATIC].size * (uint64_t)nvsi.npes;
+    uint64_t others = host()->foreign + nvsi.seg[NVSI_SEG_STATIC].size * (uint64_t)nvsi.npes;
     return arena > others ? arena - others : 0;
 }
 
@@ -73,18 +82,18 @@ static uint64_t growth(uint64_t surplus)
     return bytes / (uint64_t)nvsi.npes;
 }
 
-int nvsi_heap_room(const char *fn, size_t nbytes)
+static int room(const char *fn, size_t nbytes)
 {
     if (nbytes > nvsi.seg[NVSI_SEG_HEAP].size)
         return 0; /* the allocator refuses that on all PEs alike */
-    uint64_t npes = (uint64_t)nvsi.npes, live = nvsi_tlsf_used(nvsi_heap.blocks) + nbytes;
-    if (live <= nvsi_heap.checked)
+    uint64_t npes = (uint64_t)nvsi.npes, live = nvsi_tlsf_used(host()->blocks) + nbytes;
+    if (live <= host()->checked)
         return 0;
     const char *what;
     uint64_t left = nvsi_memory_available(&what), missing = live * npes;
     missing += missing / 256 + AIR_BYTES;
     if (missing > left) { /* as if no object had a page yet: look closer */
-        nvsi_tlsf_each_free(nvsi_heap.blocks, give_back_on_all, NULL);
+        nvsi_tlsf_each_free(host()->blocks, give_back_on_all, NULL);
         uint64_t there = held();
         missing -= there < missing ? there : missing;
         left = nvsi_memory_available(&what);
@@ -98,16 +107,17 @@ int nvsi_heap_room(const char *fn, size_t nbytes)
                           "%llu left",
                           fn, nbytes, nvsi.npes, (unsigned long long)missing, what,
                           (unsigned long long)left);
-    nvsi_heap.checked = live + growth(left - missing);
+    host()->checked = live + growth(left - missing);
     return 0;
 }
 
-bool nvsi_heap_wants_commit(void)
+static bool wants_commit(void)
 {
     return nvsi.config.commit || nvsi_memory_strict();
 }
 
-int nvsi_heap_commit(const char *fn, uint64_t offset, uint64_t nbytes)
+/* Takes the memory of this PE's part of a block. */
+static int take_pages(const char *fn, uint64_t offset, uint64_t nbytes)
 {
     uint64_t first = offset & ~(PAGE - 1), end = (offset + nbytes + PAGE - 1) & ~(PAGE - 1);
     int status;
@@ -119,3 +129,68 @@ int nvsi_heap_commit(const char *fn, uint64_t offset, uint64_t nbytes)
     return nvsi_error(NVS_ERR_MEMORY, "%s: the kernel gives no memory for %llu bytes: %s", fn,
                       (unsigned long long)nbytes, strerror(errno));
 }
+
+/* ---- the heap of host memory ----------------------------------------------------------------- */
+
+/* Core dumps hold the heap up to the highest object, not the terabyte behind it. */
+static void let_into_dumps(struct nvsi_heap *heap, uint64_t end)
+{
+    if (end <= heap->dumped)
+        return;
+    uint64_t step = 64u << 20, size = nvsi.seg[NVSI_SEG_HEAP].size;
+    end = (end + step - 1) / step * step;
+    if (end > size)
+        end = size;
+    madvise(nvsi.seg[NVSI_SEG_HEAP].base + heap->dumped, end - heap->dumped, MADV_DODUMP);
+    heap->dumped = end;
+}
+
+static int place(struct nvsi_heap *heap, size_t nbytes, size_t align, uint64_t *offset,
+                 uint32_t *id)
+{
+    if (nvsi_tlsf_alloc(heap->blocks, nbytes, align, offset, id))
+        return -1;
+    let_into_dumps(heap, *offset + nbytes);
+    return 0;
+}
+
+/* If anybody wants the pages at once: all PEs take them. */
+static int commit(struct nvsi_heap *heap, const char *fn, enum nvsi_flight_op flight, uint32_t id,
+                  bool fresh)
+{
+    uint64_t offset = nvsi_tlsf_offset(heap->blocks, id);
+    uint64_t size = nvsi_tlsf_size(heap->blocks, id);
+    let_into_dumps(heap, offset + size); /* it may have grown where it is */
+    if (!nvsi_allocations.commit)
+        return 0;
+    int status = nvsi_heap_agree_on_status(fn, flight, take_pages(fn, offset, size), size);
+    if (status && fresh)
+        give_back(nvsi.me, offset, size);
+    return status;
+}
+
+static int clear(const char *fn, void *ptr, size_t nbytes)
+{
+    (void)fn;
+    memset(ptr, 0, nbytes);
+    return 0;
+}
+
+static void released(struct nvsi_heap *heap, uint32_t id)
+{
+    uint64_t size = nvsi_tlsf_size(heap->blocks, id);
+    if (size >= GIVE_BACK_BYTES)
+        give_back(nvsi.me, nvsi_tlsf_offset(heap->blocks, id), size);
+}
+
+const struct nvsi_heap_kind nvsi_heap_of_host = {
+    .name = "symmetric heap",
+    .remedy = "NVS_HEAP_SIZE, NVSHMEM_SYMMETRIC_SIZE or SHMEM_SYMMETRIC_SIZE make it larger",
+    .seg = NVSI_SEG_HEAP,
+    .room = room,
+    .wants_commit = wants_commit,
+    .place = place,
+    .commit = commit,
+    .clear = clear,
+    .released = released,
+};

@@ -15,7 +15,9 @@
 #include "boot/crash.h"
 #include "coll/fold.h"
 #include "fast.h"
+#include "gpu/gpu.h"
 #include "memory.h"
+#include "stream/stream.h"
 #include "transport/transport.h"
 #include "util/copy.h"
 #include "wait.h"
@@ -187,6 +189,7 @@ static int agree_on_start(int64_t mine)
 
 static void close_all(void)
 {
+    nvsi_gpu_close();
     if (nvsi.transport && nvsi.transport->close)
         nvsi.transport->close();
     nvsi_heap_close();
@@ -300,6 +303,7 @@ static int start(int thread_level)
     }
     nvsi.life = NVSI_INITIALISED;
     nvsi.session++;
+    nvsi_gpu_publish_numbers();
     introduce();
     return 0;
 }
@@ -330,6 +334,7 @@ int nvsi_finalize(const char *fn)
         pthread_mutex_unlock(&starting);
         return 0;
     }
+    nvsi_stream_settle();
     for (struct nvsi_ctx *ctx = nvsi.contexts; ctx; ctx = ctx->next)
         nvsi_quiet(ctx, fn);
     status = nvsi_barrier(fn, nvsi.teams[NVSI_TEAM_WORLD]);

@@ -5,8 +5,9 @@
  *   PE        a process of the job; numbered from 0. `pe` is always the number in the world team,
  *             `team_pe` the number inside a team.
  *   arena     the memory file that the PEs of one host share (boot/job.h).
- *   segment   a range of symmetric memory: the heap, or the static data of the executable. A
- *             symmetric object is (segment, offset); addresses differ from PE to PE.
+ *   segment   a range of symmetric memory: the heap, the static data of the executable, or the
+ *             heap of GPU memory. A symmetric object is (segment, offset); addresses differ from PE
+ *             to PE.
  *   peer      what this PE knows of another: where its segments are mapped here (NULL: not
  *             reachable by loads and stores) and the transport to use then.
  *   slot      one message of a collective: the ring entry (team, PE, sequence mod ring) that a PE
@@ -38,7 +39,12 @@
 /* For what must be part of its caller: with a constant size a copy is one instruction. */
 #define NVSI_INLINE static inline __attribute__((always_inline))
 
-enum { NVSI_SEG_HEAP = 0, NVSI_SEG_STATIC = 1, NVSI_NUM_SEGS = 2 };
+enum {
+    NVSI_SEG_HEAP = 0,
+    NVSI_SEG_STATIC = 1,
+    NVSI_SEG_DEVICE = 2, /* memory of the GPU: peers[].seg[] and mapped[] of it stay NULL */
+    NVSI_NUM_SEGS = 3
+};
 
 /* A range of symmetric memory of this PE. */
 struct nvsi_segment {
@@ -47,6 +53,7 @@ struct nvsi_segment {
 };
 
 struct nvsi_transport;
+struct nvsi_device;
 
 struct nvsi_peer {
     char *seg[NVSI_NUM_SEGS];         /* its segments, for loads and stores; NULL: use ops */
@@ -66,15 +73,17 @@ struct nvsi_team {
     char *stages;      /* their staging buffers */
     const void **srcs; /* room for npes pointers each, so that no collective allocates */
     void **dsts;
-    uint64_t seq;           /* collectives begun on it */
-    uint64_t synced;        /* all members are known to have entered this collective */
-    int broken;             /* 0, or the status that every later call returns */
-    uint32_t in_flight;     /* collectives begun and not finished */
-    size_t slot_bytes;      /* that the latest small collective with data published: express.h */
-    uint32_t history;       /* hash of the collectives begun: coll/disagree.c */
-    uint64_t key;           /* active sets: their shape; 0 otherwise */
-    struct nvsi_team *next; /* in nvsi.active_sets */
-    int num_contexts;       /* as asked for at creation */
+    uint64_t seq;          /* collectives begun on it: by the caller, or when put into a stream */
+    _Atomic uint64_t left; /* the latest one that this PE has left; coll.c, my_turn() */
+    uint64_t synced;       /* all members are known to have entered this collective */
+    _Atomic int broken;    /* 0, or the status that every later call returns */
+    uint32_t history;      /* hash of the collectives begun: coll/disagree.c */
+    size_t slot_bytes;     /* that the latest small collective with data published: express.h */
+    uint64_t given_up;     /* broken teams: the number that the next team of the place begins at */
+    _Atomic uint32_t queued; /* collectives put into streams and not done: stream/on_stream.c */
+    uint64_t key;            /* active sets: their shape; 0 otherwise */
+    struct nvsi_team *next;  /* in nvsi.active_sets */
+    int num_contexts;        /* as asked for at creation */
 };
 
 /* A communication context. NULL is the default context of the world team. */
@@ -95,11 +104,15 @@ struct nvsi_state {
     int me;
     struct nvsi_segment seg[NVSI_NUM_SEGS];
     struct nvsi_peer *peers;
+    /* What memory of the GPU is reached through (transport.h); NULL while there is none, so that
+     * nobody has to ask whether a pointer is such memory. */
+    const struct nvsi_device *device;
     struct nvsi_job *job;
     struct nvsi_flight *flight; /* this PE's; a dummy before init */
     const struct nvsi_transport *transport;
-    bool delays; /* the transport may have operations in flight, for which quiet waits */
-    int polls;   /* of a word that should come at once, before patience begins: wait.c */
+    bool delays;          /* the transport may have operations in flight, for which quiet waits */
+    _Atomic bool streams; /* threads of ours may wait: there are streams */
+    int polls;            /* of a word that should come at once, before patience begins: wait.c */
 
     /* NVS_CHECK: whether a range of the heap is inside of one object; NULL otherwise. A seam:
      * set by heap.c, asked by what lies below it. 0, or an error with a sentence. */
@@ -142,6 +155,10 @@ static inline void nvsi_check(int status)
 }
 /* The oldest error not yet asked for, as a status; forgets it. */
 int nvsi_error_take(void);
+/* The calling thread's latest sentence, without the PE in front; and a sentence of another thread
+ * as this one's latest, without recording the error again. */
+const char *nvsi_error_words(void);
+void nvsi_error_repeat(const char *sentence);
 /* Ends the whole job with `status` on behalf of this PE. Does not return. */
 _Noreturn void nvsi_end_job(int status);
 /* Diagnoses why a PE number or address is refused: before init, after finalize, context destroyed,
@@ -172,14 +189,19 @@ size_t nvsi_pe_words(char *text, size_t size);
 int nvsi_init(int thread_level, int *provided);
 int nvsi_finalize(const char *fn);
 
-/* ---- heap.c: the symmetric heap; collective over the world, the same on all PEs -------------- */
+/* ---- heap.c: the symmetric heaps; collective over the world, the same on all PEs ------------- */
 /* The number of this PE's last allocation, also of earlier lives; where the numbers go on. */
 uint32_t nvsi_heap_epoch(void);
 int nvsi_heap_open(uint32_t epoch);
 void nvsi_heap_close(void);
 #define NVSI_HEAP_ALIGN_MAX ((size_t)16 << 20) /* windows.c says why not more */
 /* OVERFLOW: the caller could not compute nbytes and has said so; the other PEs must hear of it. */
-enum { NVSI_HEAP_ZERO = 1, NVSI_HEAP_OVERFLOW = 2 };
+enum {
+    NVSI_HEAP_ZERO = 1,
+    NVSI_HEAP_OVERFLOW = 2,
+    NVSI_HEAP_ON_GPU = 4, /* memory of the GPU, or an error */
+    NVSI_HEAP_CHOICE = 8  /* that or host memory: agreed upon once (heap_choose.c) */
+};
 /* *ptr is NULL when nbytes is 0 (not an error). */
 int nvsi_heap_malloc(const char *fn, size_t nbytes, size_t align, int flags, void **ptr);
 /* barrier: the standard's shmem_free; otherwise local, reuse once all PEs have freed. */

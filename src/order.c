@@ -19,7 +19,9 @@ int nvsi_fence(struct nvsi_ctx *ctx, const char *fn)
     if (NVSI_UNLIKELY(status))
         return status;
     atomic_thread_fence(memory_order_release);
-    return nvsi.transport->fence ? nvsi.transport->fence(ctx) : 0;
+    if (NVSI_UNLIKELY(nvsi.device != NULL))
+        status = nvsi.device->ops.fence(ctx);
+    return status || !nvsi.transport->fence ? status : nvsi.transport->fence(ctx);
 }
 
 int nvsi_quiet_slow(struct nvsi_ctx *ctx, const char *fn)
@@ -27,6 +29,8 @@ int nvsi_quiet_slow(struct nvsi_ctx *ctx, const char *fn)
     int status = nvsi_ready(fn);
     if (!status && nvsi.transport->quiet)
         status = nvsi.transport->quiet(ctx);
+    if (!status && nvsi.device)
+        status = nvsi.device->ops.quiet(ctx);
     atomic_thread_fence(memory_order_seq_cst);
     return status;
 }

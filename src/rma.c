@@ -46,7 +46,7 @@ int nvsi_put_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *s
         status = nvsi_check_local(fn, "src", src, nelems * elem_bytes, &at);
     if (status || nelems == 0)
         return status;
-    return nvsi.peers[at.pe].ops->put(ctx, &at, src, nelems * elem_bytes, nbi);
+    return nvsi_way(&at, src)->put(ctx, &at, src, nelems * elem_bytes, nbi);
 }
 
 int nvsi_get_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src, size_t nelems,
@@ -58,7 +58,7 @@ int nvsi_get_slow(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *s
         status = nvsi_check_local(fn, "dst", dst, nelems * elem_bytes, &at);
     if (status || nelems == 0)
         return status;
-    return nvsi.peers[at.pe].ops->get(ctx, &at, dst, nelems * elem_bytes, nbi);
+    return nvsi_way(&at, dst)->get(ctx, &at, dst, nelems * elem_bytes, nbi);
 }
 
 /* ---- strided -------------------------------------------------------------------------------- */
@@ -132,18 +132,29 @@ static int get_each(struct nvsi_ctx *ctx, char *dst, struct nvsi_remote at,
     return status;
 }
 
-int nvsi_iput(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src,
-              const struct nvsi_strided *shape, int pe)
+int nvsi_locate_strided(const struct nvsi_ctx *ctx, const char *fn, const char *what,
+                        const void *sym, const struct nvsi_strided *shape, int pe,
+                        struct nvsi_remote *at)
 {
     size_t dst_span = 0, src_span = 0;
-    struct nvsi_remote at = {0};
     int status = span_of(fn, "dst_stride", shape->nelems, shape->dst_stride, &dst_span);
     if (!status)
         status = span_of(fn, "src_stride", shape->nelems, shape->src_stride, &src_span);
-    if (!status)
-        status = nvsi_locate(ctx, fn, "dst", dst, dst_span, shape->elem_bytes, pe, &at);
+    if (status)
+        return status;
+    size_t span = what[0] == 'd' ? dst_span : src_span;
+    return nvsi_locate(ctx, fn, what, sym, span, shape->elem_bytes, pe, at);
+}
+
+int nvsi_iput(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src,
+              const struct nvsi_strided *shape, int pe)
+{
+    struct nvsi_remote at = {0};
+    int status = nvsi_locate_strided(ctx, fn, "dst", dst, shape, pe, &at);
     if (status || shape->nelems == 0)
         return status;
+    if (nvsi.device && nvsi_way(&at, src) == &nvsi.device->ops)
+        return nvsi.device->iput(fn, &at, src, shape);
     char *base = nvsi.peers[at.pe].seg[at.seg];
     if (!base)
         return put_each(ctx, at, src, shape);
@@ -155,15 +166,12 @@ int nvsi_iput(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src,
 int nvsi_iget(struct nvsi_ctx *ctx, const char *fn, void *dst, const void *src,
               const struct nvsi_strided *shape, int pe)
 {
-    size_t dst_span = 0, src_span = 0;
     struct nvsi_remote at = {0};
-    int status = span_of(fn, "dst_stride", shape->nelems, shape->dst_stride, &dst_span);
-    if (!status)
-        status = span_of(fn, "src_stride", shape->nelems, shape->src_stride, &src_span);
-    if (!status)
-        status = nvsi_locate(ctx, fn, "src", src, src_span, shape->elem_bytes, pe, &at);
+    int status = nvsi_locate_strided(ctx, fn, "src", src, shape, pe, &at);
     if (status || shape->nelems == 0)
         return status;
+    if (nvsi.device && nvsi_way(&at, dst) == &nvsi.device->ops)
+        return nvsi.device->iget(fn, dst, &at, shape);
     char *base = nvsi.peers[at.pe].seg[at.seg];
     if (!base)
         return get_each(ctx, dst, at, shape);

@@ -20,8 +20,8 @@ static int check_op(const char *fn, int op)
                       fn, op, NVSI_SIGNAL_SET, NVSI_SIGNAL_ADD);
 }
 
-static int locate_signal(struct nvsi_ctx *ctx, const char *fn, const uint64_t *sig, int op, int pe,
-                         struct nvsi_remote *at)
+int nvsi_locate_signal(const struct nvsi_ctx *ctx, const char *fn, const uint64_t *sig, int op,
+                       int pe, struct nvsi_remote *at)
 {
     int status = check_op(fn, op);
     if (!status)
@@ -48,10 +48,13 @@ int nvsi_put_signal(struct nvsi_ctx *ctx, const char *fn, void *dst, const void 
     struct nvsi_remote at, sig_at;
     int status = nvsi_locate(ctx, fn, "dst", dst, nelems, elem_bytes, pe, &at);
     if (!status)
-        status = locate_signal(ctx, fn, sig, op, pe, &sig_at);
+        status = nvsi_locate_signal(ctx, fn, sig, op, pe, &sig_at);
     if (status)
         return status;
     struct nvsi_peer *peer = &nvsi.peers[at.pe];
+    if (NVSI_UNLIKELY(nvsi.device != NULL) &&
+        (sig_at.seg == NVSI_SEG_DEVICE || nvsi_way(&at, src) == &nvsi.device->ops))
+        return nvsi.device->ops.put_signal(ctx, &at, src, nelems * elem_bytes, &sig_at, value, op);
     if (!peer->seg[sig_at.seg] || !peer->seg[at.seg])
         return peer->ops->put_signal(ctx, &at, src, nelems * elem_bytes, &sig_at, value, op);
     nvsi_copy(peer->seg[at.seg] + at.offset, src, nelems * elem_bytes, NVSI_AT_PUT_SIGNAL, at.pe);
@@ -64,13 +67,14 @@ int nvsi_put_signal(struct nvsi_ctx *ctx, const char *fn, void *dst, const void 
 int nvsi_signal(struct nvsi_ctx *ctx, const char *fn, uint64_t *sig, uint64_t value, int op, int pe)
 {
     struct nvsi_remote at;
-    int status = locate_signal(ctx, fn, sig, op, pe, &at);
+    int status = nvsi_locate_signal(ctx, fn, sig, op, pe, &at);
     if (status)
         return status;
     struct nvsi_peer *peer = &nvsi.peers[at.pe];
     if (!peer->seg[at.seg])
-        return peer->ops->amo(ctx, &at, op == NVSI_SIGNAL_SET ? NVSI_AMO_SET : NVSI_AMO_ADD,
-                              sizeof *sig, value, 0, NULL);
+        return nvsi_way(&at, NULL)->amo(ctx, &at,
+                                        op == NVSI_SIGNAL_SET ? NVSI_AMO_SET : NVSI_AMO_ADD,
+                                        sizeof *sig, value, 0, NULL);
     update((uint64_t *)(peer->seg[at.seg] + at.offset), value, op);
     nvsi_wake(at.pe);
     return 0;

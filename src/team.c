@@ -12,6 +12,8 @@
 #include "team.h"
 
 #include "boot/crash.h"
+#include "coll/coll.h"
+#include "transport/transport.h"
 
 /* ---- the objects ---------------------------------------------------------------------------- */
 
@@ -52,6 +54,7 @@ void nvsi_team_set_place(struct nvsi_team *team, int slot, uint64_t seq)
         nvsi.arena + nvsi_job_channels((uint32_t)nvsi.npes) + place * NVSI_CHANNEL_BYTES;
     team->stages = nvsi.arena + nvsi_job_stages((uint32_t)nvsi.npes) + place * NVSI_STAGE_BYTES;
     team->seq = team->synced = seq;
+    team->left = seq;
     atomic_store(&nvsi.job->teams[slot].seq_first, seq);
     NVSI_CRASH_POINT(team_entering);
     nvsi_team_show_members(team);
@@ -121,10 +124,23 @@ void nvsi_team_leave_place(const struct nvsi_team *team)
 {
     struct nvsi_team_slot *place = &nvsi.job->teams[team->slot];
     uint64_t base = atomic_load(&place->seq_base);
-    while (base < team->seq && !atomic_compare_exchange_weak(&place->seq_base, &base, team->seq))
+    uint64_t seq = team->given_up > team->seq ? team->given_up : team->seq;
+    while (base < seq && !atomic_compare_exchange_weak(&place->seq_base, &base, seq))
         ;
     NVSI_CRASH_POINT(team_leaving);
     atomic_fetch_sub(&place->refs, 1);
+}
+
+int nvsi_team_on_device(const char *fn, struct nvsi_team *team, int32_t *handle)
+{
+    if (!nvsi.device)
+        return 0;
+    int status = nvsi.device->team_made(fn, team);
+    if (status) {
+        (void)nvsi_team_destroy(fn, *handle);
+        *handle = NVSI_TEAM_INVALID;
+    }
+    return status;
 }
 
 int nvsi_team_destroy(const char *fn, int32_t handle)
@@ -135,6 +151,7 @@ int nvsi_team_destroy(const char *fn, int32_t handle)
     if (handle < NVSI_NUM_PREDEFINED_TEAMS) /* index and all: those are never given out */
         return nvsi_error(NVS_ERR_INVALID, "%s: team %d is predefined and cannot be destroyed", fn,
                           (int)handle);
+    nvsi_coll_settle(team);
     pthread_mutex_lock(&nvsi.lock);
     nvsi.teams[handle % NVSI_MAX_TEAMS] = NULL;
     for (struct nvsi_ctx *ctx = nvsi.contexts; ctx; ctx = ctx->next)
@@ -142,6 +159,8 @@ int nvsi_team_destroy(const char *fn, int32_t handle)
             nvsi_quiet(ctx, fn);
     pthread_mutex_unlock(&nvsi.lock);
     nvsi_ctx_destroy_all(team);
+    if (nvsi.device)
+        nvsi.device->team_left(fn, team);
     if (team->slot >= 0)
         nvsi_team_leave_place(team);
     nvsi_team_release(team);

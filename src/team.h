@@ -19,6 +19,9 @@ void nvsi_team_set_place(struct nvsi_team *team, int slot, uint64_t seq);
 void nvsi_team_show_members(const struct nvsi_team *team);
 /* Gives the team a handle. -1: no handle is free. */
 int nvsi_team_add_handle(struct nvsi_team *team);
+/* Once there is device memory, the members give a team its part of it; all or none of them have the
+ * team then, and *handle is NVSI_TEAM_INVALID. */
+int nvsi_team_on_device(const char *fn, struct nvsi_team *team, int32_t *handle);
 /* Leaves its place; the last member's leaving makes the place free. */
 void nvsi_team_leave_place(const struct nvsi_team *team);
 /* The error of a handle that is no team. */

@@ -131,9 +131,10 @@ int nvsi_team_join(const char *fn, uint64_t id, int npes, int team_pe, int num_c
     if (!status && nvsi_team_add_handle(team) < 0)
         status = nvsi_error(NVS_ERR_LIMIT, "%s: PE %d has %d teams already: destroy some", fn,
                             nvsi.me, NVSI_MAX_TEAMS);
-    if (status)
+    if (status) {
         nvsi_team_release(team);
-    else
-        *handle = team->id;
-    return status;
+        return status;
+    }
+    *handle = team->id;
+    return nvsi_team_on_device(fn, team, handle);
 }

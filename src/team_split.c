@@ -139,6 +139,7 @@ int nvsi_team_create(const char *fn, int32_t parent_handle, const int *members, 
                                 (uint64_t)answers[members[0]] >> 16);
         team->num_contexts = num_contexts;
         *handle = team->id;
+        status = nvsi_team_on_device(fn, team, handle);
     }
     free(answers);
     return status;

@@ -22,6 +22,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -84,7 +85,8 @@ static _Atomic uint32_t *my_bed(void)
  * several of them any PE may ring. */
 static void announce(struct nvsi_wait *wait, int pe)
 {
-    uint32_t until = pe < 0 || nvsi.thread_level > 0 ? NVSI_SLEEP_ANY : (uint32_t)pe + 1;
+    bool threads = nvsi.thread_level > 0 || nvsi.streams;
+    uint32_t until = pe < 0 || threads ? NVSI_SLEEP_ANY : (uint32_t)pe + 1;
     if (!wait->announced) {
         wait->announced = true;
         atomic_fetch_add(&policy.announced, 1);
@@ -274,8 +276,70 @@ static void not_yet(int cmp)
         nvsi.transport->progress();
 }
 
+/* ---- words that the host cannot load: of GPU memory -------------------------------------------
+ */
+
+/* A copy of the words as they are now, in *copy with `ivars` replaced; the caller frees that. A
+ * failure is told like that of a void function. */
+static bool fetch_words(const char *fn, const struct nvsi_words *words, struct nvsi_words *copy)
+{
+    size_t nbytes = words->nelems * word_bytes(words->word);
+    void *values = malloc(nbytes ? nbytes : 1);
+    int status = values ? nvsi.device->read(fn, values, words->ivars, nbytes)
+                        : nvsi_error(NVS_ERR_MEMORY, "%s: no memory for a copy of %zu words", fn,
+                                     words->nelems);
+    if (status) {
+        free(values);
+        nvsi_check(status);
+        return false;
+    }
+    *copy = *words;
+    copy->ivars = values;
+    return true;
+}
+
+/* A test of such words, done on a copy. */
+static size_t test_copy(const struct nvsi_words *words, size_t *indices, size_t none,
+                        size_t (*test)(const struct nvsi_words *, size_t *))
+{
+    struct nvsi_words copy;
+    if (!fetch_words("test", words, &copy))
+        return none;
+    size_t found = test(&copy, indices);
+    free((void *)(uintptr_t)copy.ivars);
+    return found;
+}
+
+static NVSI_COLD bool test_device(const void *ivar, enum nvsi_word word, int cmp, uint64_t value)
+{
+    uint64_t have = 0;
+    int status = nvsi.device->read("test", &have, ivar, word_bytes(word));
+    nvsi_check(status);
+    return !status && nvsi_test(&have, word, cmp, value);
+}
+
+/* As nvsi_wait_until(): a look is a small copy, so looks are further apart. */
+static NVSI_COLD int wait_device(const char *fn, const void *ivar, enum nvsi_word word, int cmp,
+                                 uint64_t value)
+{
+    struct nvsi_wait wait = {0};
+    uint64_t have = 0;
+    nvsi_flight_enter(NVSI_AT_WAIT, -1, -1, word_bytes(word));
+    int status = nvsi.device->read(fn, &have, ivar, word_bytes(word));
+    while (!status && !compare(load_word(&have, word), word, cmp, value)) {
+        status = nvsi_wait_round(&wait, -1);
+        if (!status)
+            status = nvsi.device->read(fn, &have, ivar, word_bytes(word));
+    }
+    nvsi_wait_end(&wait);
+    nvsi_flight_leave();
+    return status;
+}
+
 bool nvsi_test(const void *ivar, enum nvsi_word word, int cmp, uint64_t value)
 {
+    if (nvsi_on_device(ivar))
+        return test_device(ivar, word, cmp, value);
     if (compare(load_word(ivar, word), word, cmp, value))
         return true;
     not_yet(cmp);
@@ -289,6 +353,8 @@ int nvsi_wait_until(const char *fn, const void *ivar, enum nvsi_word word, int c
         status = check_cmp(fn, cmp);
     if (status)
         return status;
+    if (nvsi_on_device(ivar))
+        return wait_device(fn, ivar, word, cmp, value);
     if (NVSI_LIKELY(compare(load_word(ivar, word), word, cmp, value)))
         return 0;
     nvsi_flight_enter(NVSI_AT_WAIT, -1, -1, word_bytes(word));
@@ -319,8 +385,13 @@ static bool excluded(const struct nvsi_words *words, size_t i)
     return words->status && words->status[i];
 }
 
+static size_t all_as_count(const struct nvsi_words *words, size_t *indices);
+static size_t any_as_index(const struct nvsi_words *words, size_t *indices);
+
 bool nvsi_test_all(const struct nvsi_words *words)
 {
+    if (nvsi_on_device(words->ivars))
+        return test_copy(words, NULL, 0, all_as_count) != 0;
     for (size_t i = 0; i < words->nelems; i++) {
         if (excluded(words, i) || holds(words, i))
             continue;
@@ -333,6 +404,8 @@ bool nvsi_test_all(const struct nvsi_words *words)
 size_t nvsi_test_some(const struct nvsi_words *words, size_t *indices)
 {
     size_t count = 0;
+    if (nvsi_on_device(words->ivars))
+        return test_copy(words, indices, 0, nvsi_test_some);
     for (size_t i = 0; i < words->nelems; i++)
         if (!excluded(words, i) && holds(words, i))
             indices[count++] = i;
@@ -345,6 +418,8 @@ size_t nvsi_test_any(const struct nvsi_words *words)
 {
     /* Starts after the latest answer, so that no element starves the others. */
     static _Thread_local size_t start;
+    if (nvsi_on_device(words->ivars))
+        return test_copy(words, NULL, SIZE_MAX, any_as_index);
     for (size_t k = 0; k < words->nelems; k++) {
         size_t i = (start + k) % words->nelems;
         if (excluded(words, i) || !holds(words, i))
@@ -354,6 +429,12 @@ size_t nvsi_test_any(const struct nvsi_words *words)
     }
     not_yet(words->cmp);
     return SIZE_MAX;
+}
+
+static size_t any_as_index(const struct nvsi_words *words, size_t *indices)
+{
+    (void)indices;
+    return nvsi_test_any(words);
 }
 
 static bool nothing_to_wait_for(const struct nvsi_words *words)

@@ -7,16 +7,22 @@
 #ifndef NVS_NVSHMEM_TYPES_H
 #define NVS_NVSHMEM_TYPES_H
 
-#include <limits.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "nvshmem/device/state.h"
 #include "nvshmem/version.h"
 #include "nvshmem/visibility.h"
+
+#if !defined(__CUDACC_RTC__)
+#include <limits.h>
+#endif
 
 #if defined(__CUDACC__)
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#endif
+
+/* Kernels are compiled here: by nvcc or NVRTC, or by the host compiler in the tests of nvs. */
+#if defined(__CUDACC__) || defined(NVS_EMULATE_DEVICE)
+#define NVS_DEVICE_CODE 1
 #endif
 
 /* The OpenSHMEM version that NVSHMEM states, and the NVSHMEM release that is followed here. */
@@ -95,10 +101,25 @@ enum nvshmemi_cmp_type {
     NVSHMEM_CMP_LE = 3,
     NVSHMEM_CMP_LT = 4,
     NVSHMEM_CMP_GE = 5,
-    NVSHMEM_CMP_SENTINEL = INT_MAX
+    NVSHMEM_CMP_SENTINEL = 0x7fffffff
 };
 
 enum { NVSHMEM_SIGNAL_SET = 9, NVSHMEM_SIGNAL_ADD = 10 };
+
+/* Queue pairs, for networks. Over NVLink there is one way to a peer: nvshmemx_qp_create gives
+ * NVSHMEMX_QP_DEFAULT for each. */
+typedef int nvshmemx_qp_handle_t;
+typedef enum {
+    NVSHMEMX_QP_HOST = 0,
+    NVSHMEMX_QP_DEFAULT = 1,
+    NVSHMEMX_QP_ANY = 0x7fffffff,
+    NVSHMEMX_QP_ALL = 0x7fffffff
+} nvshmemx_qp_handle_index_t;
+typedef enum {
+    NVSHMEM_PE_INVALID = -1,
+    NVSHMEMX_PE_ANY = 1 << 15,
+    NVSHMEMX_PE_ALL = 1 << 15
+} nvshmem_pe_index_t;
 
 /* What nvshmemx_init_status returns. */
 typedef enum {
@@ -107,7 +128,7 @@ typedef enum {
     NVSHMEM_STATUS_IS_INITIALIZED = 2,
     NVSHMEM_STATUS_LIMITED_MPG = 3,
     NVSHMEM_STATUS_FULL_MPG = 4,
-    NVSHMEM_STATUS_INVALID = INT_MAX
+    NVSHMEM_STATUS_INVALID = 0x7fffffff
 } nvshmemx_init_status_t;
 
 /* Status values of NVSHMEM's own functions. nvs returns 0 or a negative value (nvs.h); compare with
@@ -121,7 +142,7 @@ enum nvshmemx_status {
     NVSHMEMX_ERROR_GPU_NOT_SELECTED = 5,
     NVSHMEMX_ERROR_COLLECTIVE_LAUNCH_FAILED = 6,
     NVSHMEMX_ERROR_INTERNAL = 7,
-    NVSHMEMX_ERROR_SENTINEL = INT_MAX
+    NVSHMEMX_ERROR_SENTINEL = 0x7fffffff
 };
 
 /* ---- initialisation with attributes ---------------------------------------------------------- */

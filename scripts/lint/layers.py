@@ -14,14 +14,20 @@ import sys
 LAYERS = {
     "util": ["util/"],
     "base": ["dtype", "error", "log", "config", "config_print", "nvs_internal", "boot/job", "boot/flight",
-             "boot/table", "boot/crash"],
+             "boot/table", "boot/crash", "stream/stream"],
     "host": ["boot/", "transport/", "memory", "fast", "wait", "overdue", "windows"],
     "core": ["rma", "amo", "order", "signal", "check", "ctx", "lock"],
     "coll": ["coll/"],
+    # Memory of GPUs, and kernels.
+    "gpu": ["gpu/"],
     # Made by agreement of all PEs, so they stand on the collectives.
-    "agreed": ["heap", "heap_memory", "heap_objects", "team", "team_keyed", "team_split"],
+    "agreed": ["heap", "heap_choose", "heap_device", "heap_memory", "heap_objects", "team", "team_keyed", "team_split"],
+    # Operations on streams, and the queues that they are without a GPU.
+    "stream": ["stream/"],
     "init": ["init"],
     "api": ["api/"],
+    # A library of its own, over what libnvs exports (stream/queue.h).
+    "standin": ["standin/"],
 }
 
 # Uses that go upwards, each with its reason. (user, used): files or layers.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the typed part of the public API: gen_table.py says which types and names there are,
-gen_ops.py what each function does, gen_generic.py the type-generic names. The results are committed.
+gen_ops.py and gen_stream.py what each function does, gen_generic.py the type-generic names. The
+results are committed.
 
     gen.py           write the files
     gen.py --check   exit 1 and name the files that differ from what would be written
@@ -13,6 +14,7 @@ import sys
 
 import gen_generic
 import gen_ops as ops
+import gen_stream
 from gen_c import Function, comment, header, source, wrap
 from gen_table import *
 
@@ -208,8 +210,9 @@ def shmem_names():
 
 
 def nvshmem_names():
-    by_hand(["include/nvshmem.h", "include/nvshmemx.h"], NVSHMEM_BY_HAND)
-    return [f.name.removesuffix("_bits") for f in generated(NVSHMEM_FAMILIES)] + NVSHMEM_BY_HAND
+    by_hand(["include/nvshmem.h", "include/nvshmem/both.h", "include/nvshmemx.h"], NVSHMEM_BY_HAND)
+    typed = [f.name.removesuffix("_bits") for f in generated(NVSHMEM_FAMILIES)]
+    return typed + gen_stream.names() + NVSHMEM_BY_HAND
 
 
 def pshmem_file():
@@ -277,6 +280,7 @@ def all_files():
     yield from shmem_files()
     yield from nvshmem_files()
     yield from extension_files()
+    yield from gen_stream.files()
     yield pshmem_file()
     yield version_file()
     yield "include/shmem/generics.h", gen_generic.c11_header()

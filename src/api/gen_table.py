@@ -125,6 +125,8 @@ NVSHMEM_BY_HAND = words(
     nvshmemx_vendor_get_version_info nvshmemx_team_init nvshmemx_team_get_uniqueid
     nvshmemx_signal_op nvshmemx_mc_ptr nvshmemx_buffer_register nvshmemx_buffer_unregister
     nvshmemx_buffer_unregister_all nvshmemx_buffer_register_symmetric
-    nvshmemx_buffer_unregister_symmetric nvshmemx_error_check
+    nvshmemx_buffer_unregister_symmetric nvshmemx_error_check nvshmemx_cumodule_init
+    nvshmemx_cumodule_finalize nvshmemx_culibrary_init nvshmemx_culibrary_finalize
+    nvshmemx_get_device_context nvshmemx_qp_create
     """
 )

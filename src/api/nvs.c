@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "api/skin_coll.h"
+#include "api/skin_stream.h"
 #include "nvs.h"
 
 /* ---- start, end, memory ---------------------------------------------------------------------- */
@@ -44,6 +44,15 @@ void *nvs_malloc(size_t size)
     return ptr;
 }
 
+void *nvs_malloc_device(size_t size)
+{
+    void *ptr = NULL;
+    if (nvsi_ready("nvs_malloc_device") ||
+        nvsi_heap_malloc("nvs_malloc_device", size, NVSI_MALLOC_ALIGN, NVSI_HEAP_ON_GPU, &ptr))
+        return NULL;
+    return ptr;
+}
+
 int nvs_free(void *ptr)
 {
     int status = nvsi_ready("nvs_free");
@@ -54,8 +63,16 @@ int nvs_free(void *ptr)
 
 /* ---- what the collectives check -------------------------------------------------------------- */
 
-/* The smallest struct nvs_call that ever existed. */
-#define MIN_CALL_SIZE sizeof(struct nvs_call)
+/* The smallest struct nvs_call that ever existed: without a stream. */
+#define MIN_CALL_SIZE offsetof(struct nvs_call, stream)
+
+/* The stream of a call; NULL if it has none, or was compiled before there was one. */
+static void *stream_of(const struct nvs_call *call)
+{
+    return call && call->size >= offsetof(struct nvs_call, stream) + sizeof call->stream
+               ? call->stream
+               : NULL;
+}
 
 /* The name for error sentences: that of the function, with the call's label if it has one. */
 static const char *label(const char *fn, const struct nvs_call *call)
@@ -73,8 +90,8 @@ static int check_call(const char *fn, const struct nvs_call *call)
         return 0;
     return nvsi_error(
         NVS_ERR_INVALID,
-        "%s: call->size is %zu: this library knows %zu bytes; make it with NVS_CALL()", fn,
-        call->size, sizeof *call);
+        "%s: call->size is %zu: this library knows %zu to %zu bytes; make it with NVS_CALL()", fn,
+        call->size, MIN_CALL_SIZE, sizeof *call);
 }
 
 static int check_dtype(const char *fn, enum nvs_dtype dtype)
@@ -120,6 +137,27 @@ static int prepare(nvs_team_t handle, const struct nvs_call *call, struct nvsi_c
         .dtype = (int)dtype                                                                        \
     }
 
+/* The collective itself: now, or in a stream. */
+NVSI_INLINE int run(enum nvsi_sop op, struct nvsi_team *team, const struct nvsi_coll_args *args,
+                    const struct nvs_call *call)
+{
+    void *stream = stream_of(call);
+    if (stream)
+        return nvsi_skin_coll_on(op, team, args, stream);
+    switch (op) {
+    case NVSI_SOP_ALL_REDUCE:
+        return nvsi_all_reduce(team, args);
+    case NVSI_SOP_BROADCAST:
+        return nvsi_broadcast(team, args);
+    case NVSI_SOP_ALL_GATHER:
+        return nvsi_all_gather(team, args);
+    case NVSI_SOP_REDUCE_SCATTER:
+        return nvsi_reduce_scatter(team, args);
+    default:
+        return nvsi_all_to_all(team, args);
+    }
+}
+
 /* ---- collectives ----------------------------------------------------------------------------- */
 
 int nvs_all_reduce(nvs_team_t handle, void *dst, const void *src, size_t nelems,
@@ -131,7 +169,7 @@ int nvs_all_reduce(nvs_team_t handle, void *dst, const void *src, size_t nelems,
     int status = prepare(handle, call, &args, &team);
     if (!status)
         status = nvsi_skin_check_args(team, &args, 1, 1);
-    return status ? status : nvsi_all_reduce(team, &args);
+    return status ? status : run(NVSI_SOP_ALL_REDUCE, team, &args, call);
 }
 
 int nvs_broadcast(nvs_team_t handle, void *dst, const void *src, size_t nelems,
@@ -146,7 +184,7 @@ int nvs_broadcast(nvs_team_t handle, void *dst, const void *src, size_t nelems,
                             args.fn, root, team->npes - 1);
     if (!status)
         status = nvsi_skin_check_args(team, &args, 1, root == team->team_pe);
-    return status ? status : nvsi_broadcast(team, &args);
+    return status ? status : run(NVSI_SOP_BROADCAST, team, &args, call);
 }
 
 int nvs_all_gather(nvs_team_t handle, void *dst, const void *src, size_t nelems,
@@ -157,7 +195,7 @@ int nvs_all_gather(nvs_team_t handle, void *dst, const void *src, size_t nelems,
     int status = prepare(handle, call, &args, &team);
     if (!status)
         status = nvsi_skin_check_args(team, &args, (size_t)team->npes, 1);
-    return status ? status : nvsi_all_gather(team, &args);
+    return status ? status : run(NVSI_SOP_ALL_GATHER, team, &args, call);
 }
 
 int nvs_reduce_scatter(nvs_team_t handle, void *dst, const void *src, size_t nelems,
@@ -169,7 +207,7 @@ int nvs_reduce_scatter(nvs_team_t handle, void *dst, const void *src, size_t nel
     int status = prepare(handle, call, &args, &team);
     if (!status)
         status = nvsi_skin_check_args(team, &args, 1, (size_t)team->npes);
-    return status ? status : nvsi_reduce_scatter(team, &args);
+    return status ? status : run(NVSI_SOP_REDUCE_SCATTER, team, &args, call);
 }
 
 int nvs_all_to_all(nvs_team_t handle, void *dst, const void *src, size_t nelems,
@@ -180,5 +218,5 @@ int nvs_all_to_all(nvs_team_t handle, void *dst, const void *src, size_t nelems,
     int status = prepare(handle, call, &args, &team);
     if (!status)
         status = nvsi_skin_check_args(team, &args, (size_t)team->npes, (size_t)team->npes);
-    return status ? status : nvsi_all_to_all(team, &args);
+    return status ? status : run(NVSI_SOP_ALL_TO_ALL, team, &args, call);
 }

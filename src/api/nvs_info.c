@@ -9,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/nvs_info_gpu.h"
 #include "boot/boot.h"
 #include "coll/fold.h"
+#include "gpu/gpu.h"
 #include "memory.h"
 #include "nvs_internal.h"
 #include "transport/transport.h"
@@ -115,7 +117,7 @@ static void tell_transports(struct listener *to)
     tell_flag(to, nvsi_transport_shm.name, true, "PEs of one host: loads and stores");
     tell_flag(to, nvsi_transport_chaos.name, true, "shm, delayed and reordered; for tests");
     tell_flag(to, "ucx", false, NOT_PART ": PEs on other hosts cannot be reached");
-    tell_flag(to, "cuda", false, NOT_PART ": symmetric memory is memory of the host");
+    tell_flag(to, nvsi_gpu_device.ops.name, true, "memory of GPUs, where PEs have selected one");
     to->section = "launch";
     tell_flag(to, nvsi_boot_launcher.name, true, "starts PEs on this host");
     tell_flag(to, nvsi_boot_alone.name, true, "a program without a launcher is a job of one PE");
@@ -145,6 +147,18 @@ static void tell_heap(struct listener *to, const struct nvsi_config *config)
                                         : "global variables of the executable are symmetric");
 }
 
+static void tell_gpu_fact(void *to, const char *key, enum nvs_fact_kind kind, const char *value,
+                          const char *note)
+{
+    tell(to, key, kind, value, note);
+}
+
+static void tell_gpus(struct listener *to)
+{
+    to->section = "gpu";
+    nvsi_info_gpu(tell_gpu_fact, to);
+}
+
 static void tell_job(struct listener *to)
 {
     if (nvsi.life != NVSI_INITIALISED)
@@ -168,6 +182,7 @@ int nvs_info_facts(void (*each)(const struct nvs_fact *fact, void *arg), void *a
     tell_library(&to);
     tell_kernels(&to, &config);
     tell_transports(&to);
+    tell_gpus(&to);
     tell_heap(&to, &config);
     tell_job(&to);
     return 0;
@@ -190,7 +205,7 @@ static void tell_variable(const struct variable_listener *to, int i)
 {
     const struct nvsi_config_variable *row = &nvsi_config_variables[i];
     struct nvsi_config config = nvsi.config;
-    char value[64], takes[128], problem[512];
+    char value[256], takes[128], problem[512];
     int refused = 0;
     if (nvsi.life != NVSI_INITIALISED)
         refused = nvsi_config_load_variable(&config, i, problem, sizeof problem);

@@ -2,6 +2,7 @@
  * nvshmem_setup.c - start, end, queries and memory of NVSHMEM.
  */
 #include "api/skin_job.h"
+#include "gpu/gpu.h"
 #include "nvshmemx.h"
 
 void nvshmem_init(void)
@@ -75,17 +76,17 @@ void nvshmemx_vendor_get_version_info(int *major, int *minor, int *patch)
 
 void *nvshmem_malloc(size_t size)
 {
-    return nvsi_skin_malloc("nvshmem_malloc", size);
+    return nvsi_skin_malloc("nvshmem_malloc", size, NVSI_HEAP_CHOICE);
 }
 
 void *nvshmem_calloc(size_t count, size_t size)
 {
-    return nvsi_skin_calloc("nvshmem_calloc", count, size);
+    return nvsi_skin_calloc("nvshmem_calloc", count, size, NVSI_HEAP_CHOICE);
 }
 
 void *nvshmem_align(size_t alignment, size_t size)
 {
-    return nvsi_skin_align("nvshmem_align", alignment, size);
+    return nvsi_skin_align("nvshmem_align", alignment, size, NVSI_HEAP_CHOICE);
 }
 
 void nvshmem_free(void *ptr)
@@ -95,26 +96,32 @@ void nvshmem_free(void *ptr)
 
 /* ---- memory of the caller -------------------------------------------------------------------- */
 
-/* Any host memory can be the local side of a put or get: there is nothing to register. */
+/* Any memory can be the local side of a put or get; gpu/buffers.c says what this is good for. */
 int nvshmemx_buffer_register(void *addr, size_t length)
 {
-    if (addr && length)
-        return nvsi_ready("nvshmemx_buffer_register");
-    return nvsi_error(NVS_ERR_INVALID,
-                      "nvshmemx_buffer_register: address %p, length %zu: neither may be 0", addr,
-                      length);
+    const char *fn = "nvshmemx_buffer_register";
+    int status = nvsi_ready(fn);
+    if (!status && (!addr || !length))
+        status = nvsi_error(NVS_ERR_INVALID, "%s: address %p, length %zu: neither may be 0", fn,
+                            addr, length);
+    return status ? status : nvsi_buffer_register(fn, addr, length);
 }
 
 int nvshmemx_buffer_unregister(void *addr)
 {
-    if (addr)
-        return nvsi_ready("nvshmemx_buffer_unregister");
-    return nvsi_error(NVS_ERR_INVALID, "nvshmemx_buffer_unregister: address is NULL");
+    const char *fn = "nvshmemx_buffer_unregister";
+    int status = nvsi_ready(fn);
+    if (!status && !addr)
+        status = nvsi_error(NVS_ERR_INVALID, "%s: address is NULL", fn);
+    return status ? status : nvsi_buffer_unregister(fn, addr);
 }
 
 void nvshmemx_buffer_unregister_all(void)
 {
-    nvsi_check(nvsi_ready("nvshmemx_buffer_unregister_all"));
+    int status = nvsi_ready("nvshmemx_buffer_unregister_all");
+    nvsi_check(status);
+    if (!status)
+        nvsi_buffer_unregister_all("nvshmemx_buffer_unregister_all");
 }
 
 static int no_foreign_memory(const char *fn)

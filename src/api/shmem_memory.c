@@ -6,7 +6,7 @@
 
 void *pshmem_malloc(size_t size)
 {
-    return nvsi_skin_malloc("shmem_malloc", size);
+    return nvsi_skin_malloc("shmem_malloc", size, 0);
 }
 NVSI_PROFILED(shmem_malloc);
 
@@ -14,19 +14,19 @@ NVSI_PROFILED(shmem_malloc);
 void *pshmem_malloc_with_hints(size_t size, long hints)
 {
     (void)hints;
-    return nvsi_skin_malloc("shmem_malloc_with_hints", size);
+    return nvsi_skin_malloc("shmem_malloc_with_hints", size, 0);
 }
 NVSI_PROFILED(shmem_malloc_with_hints);
 
 void *pshmem_calloc(size_t count, size_t size)
 {
-    return nvsi_skin_calloc("shmem_calloc", count, size);
+    return nvsi_skin_calloc("shmem_calloc", count, size, 0);
 }
 NVSI_PROFILED(shmem_calloc);
 
 void *pshmem_align(size_t alignment, size_t size)
 {
-    return nvsi_skin_align("shmem_align", alignment, size);
+    return nvsi_skin_align("shmem_align", alignment, size, 0);
 }
 NVSI_PROFILED(shmem_align);
 
@@ -46,7 +46,7 @@ NVSI_PROFILED(shmem_free);
 
 void *shmalloc(size_t size)
 {
-    return nvsi_skin_malloc("shmalloc", size);
+    return nvsi_skin_malloc("shmalloc", size, 0);
 }
 
 void shfree(void *ptr)
@@ -61,5 +61,5 @@ void *shrealloc(void *ptr, size_t size)
 
 void *shmemalign(size_t alignment, size_t size)
 {
-    return nvsi_skin_align("shmemalign", alignment, size);
+    return nvsi_skin_align("shmemalign", alignment, size, 0);
 }

@@ -55,6 +55,8 @@ void *nvsi_skin_ptr(const char *fn, const void *sym, int pe)
                                         nvsi.npes - 1));
         return NULL;
     }
+    if (nvsi_on_device(sym))
+        return nvsi.device->address(sym, pe);
     if (nvsi.transport != &nvsi_transport_shm)
         return nvsi_map(sym, 1, pe);
     for (int s = 0; s < NVSI_NUM_SEGS; s++) {
@@ -95,15 +97,15 @@ static void *allocate(const char *fn, size_t nbytes, size_t align, int flags)
     return ptr;
 }
 
-void *nvsi_skin_malloc(const char *fn, size_t nbytes)
+void *nvsi_skin_malloc(const char *fn, size_t nbytes, int choice)
 {
-    return allocate(fn, nbytes, NVSI_MALLOC_ALIGN, 0);
+    return allocate(fn, nbytes, NVSI_MALLOC_ALIGN, choice);
 }
 
-void *nvsi_skin_calloc(const char *fn, size_t count, size_t size)
+void *nvsi_skin_calloc(const char *fn, size_t count, size_t size, int choice)
 {
     size_t nbytes;
-    int flags = NVSI_HEAP_ZERO;
+    int flags = NVSI_HEAP_ZERO | choice;
     if (__builtin_mul_overflow(count, size, &nbytes) && !nvsi_ready(fn)) {
         flags |= NVSI_HEAP_OVERFLOW;
         nvsi_error(NVS_ERR_INVALID, "%s: %zu elements of %zu bytes are more than memory can hold",
@@ -112,10 +114,10 @@ void *nvsi_skin_calloc(const char *fn, size_t count, size_t size)
     return allocate(fn, nbytes, NVSI_MALLOC_ALIGN, flags);
 }
 
-void *nvsi_skin_align(const char *fn, size_t align, size_t nbytes)
+void *nvsi_skin_align(const char *fn, size_t align, size_t nbytes, int choice)
 {
     /* The standard also wants a multiple of sizeof(void *), but programs exist that do not care. */
-    return allocate(fn, nbytes, align, 0);
+    return allocate(fn, nbytes, align, choice);
 }
 
 void *nvsi_skin_realloc(const char *fn, void *ptr, size_t nbytes)
@@ -234,6 +236,29 @@ int nvsi_skin_team_barrier(const char *fn, int32_t handle)
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
+/* A signal in GPU memory: the value is that of a copy. */
+static uint64_t read_signal(const char *fn, const volatile uint64_t *sig)
+{
+    uint64_t now = 0;
+    nvsi_check(nvsi.device->read(fn, &now, (const void *)sig, sizeof now));
+    return now;
+}
+
+static uint64_t wait_for_device_signal(const char *fn, const volatile uint64_t *sig, int cmp,
+                                       uint64_t value)
+{
+    for (;;) {
+        uint64_t now = read_signal(fn, sig);
+        if (nvsi_test(&now, NVSI_WU64, cmp, value))
+            return now;
+        int status = nvsi_wait_until(fn, (const void *)sig, NVSI_WU64, cmp, value);
+        if (status) {
+            nvsi_check(status);
+            return now;
+        }
+    }
+}
+
 uint64_t nvsi_skin_signal_wait(const char *fn, const volatile uint64_t *sig, int cmp,
                                uint64_t value)
 {
@@ -243,6 +268,8 @@ uint64_t nvsi_skin_signal_wait(const char *fn, const volatile uint64_t *sig, int
         nvsi_skin_bad_cmp(fn, cmp);
         return 0;
     }
+    if (nvsi_on_device(sig))
+        return wait_for_device_signal(fn, sig, cmp, value);
     for (;;) {
         /* The word may change again after the wait: the value to return is one that was tested. */
         uint64_t now = __atomic_load_n(sig, __ATOMIC_ACQUIRE);
@@ -260,5 +287,7 @@ uint64_t nvsi_skin_signal_fetch(const char *fn, const volatile uint64_t *sig)
 {
     if (!nvsi_skin_words_ok(fn, "sig_addr", sig, 1, sizeof *sig))
         return 0;
+    if (nvsi_on_device(sig))
+        return read_signal(fn, sig);
     return __atomic_load_n(sig, __ATOMIC_ACQUIRE);
 }

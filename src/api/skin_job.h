@@ -29,10 +29,11 @@ void nvsi_skin_version(const char *fn, int major, int minor, int *major_out, int
 /* name has room for the longest name that the standard allows. */
 void nvsi_skin_name(const char *fn, const char *vendor, char *name);
 
-/* Memory: NULL on error, which is recorded but ends nothing. */
-void *nvsi_skin_malloc(const char *fn, size_t nbytes);
-void *nvsi_skin_calloc(const char *fn, size_t count, size_t size);
-void *nvsi_skin_align(const char *fn, size_t align, size_t nbytes);
+/* Memory, of the host (choice 0) or of what all PEs have agreed upon (NVSI_HEAP_CHOICE): NULL on
+ * error, which is recorded but ends nothing. */
+void *nvsi_skin_malloc(const char *fn, size_t nbytes, int choice);
+void *nvsi_skin_calloc(const char *fn, size_t count, size_t size, int choice);
+void *nvsi_skin_align(const char *fn, size_t align, size_t nbytes, int choice);
 void *nvsi_skin_realloc(const char *fn, void *ptr, size_t nbytes);
 void nvsi_skin_free(const char *fn, void *ptr, bool barrier);
 

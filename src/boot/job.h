@@ -27,7 +27,7 @@
 #define NVSI_ENV_NPES "NVS_JOB_NPES"
 
 #define NVSI_JOB_MAGIC 0x31424f4a53564eULL /* "NVSJOB1" */
-#define NVSI_JOB_VERSION 2
+#define NVSI_JOB_VERSION 3
 
 #define NVSI_MAX_PES 4096
 /* Places for teams' channels: the first half for teams that are made and destroyed, the second for
@@ -44,7 +44,8 @@
 #define NVSI_CHANNEL_BYTES (NVSI_SLOT_BYTES * NVSI_SLOT_RING)
 /* Staging for collectives on ordinary memory, per (team slot, PE). */
 #define NVSI_STAGE_BYTES (1u << 20)
-/* Marks of symmetric objects that a PE has freed: heap.c. */
+/* Marks of symmetric objects that a PE has freed, for each heap: heap.c. */
+#define NVSI_NUM_HEAPS 2 /* of host memory, and of GPU memory */
 #define NVSI_MAX_OBJECTS (1u << 20)
 #define NVSI_MARKS_BYTES (NVSI_MAX_OBJECTS * sizeof(uint32_t))
 
@@ -160,7 +161,7 @@ static inline uint64_t nvsi_job_marks(uint32_t npes)
 /* Size of the control area; the windows follow at a multiple of 1 GiB. */
 static inline uint64_t nvsi_job_control_bytes(uint32_t npes)
 {
-    return nvsi_job_marks(npes) + (uint64_t)npes * NVSI_MARKS_BYTES;
+    return nvsi_job_marks(npes) + (uint64_t)npes * NVSI_NUM_HEAPS * NVSI_MARKS_BYTES;
 }
 
 static inline uint64_t nvsi_job_window(const struct nvsi_job *job, uint32_t pe)

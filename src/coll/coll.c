@@ -7,6 +7,8 @@
 #include "express.h"
 #include "util/copy.h"
 
+#include <unistd.h>
+
 #include "boot/crash.h"
 
 /* ---- publishing and awaiting ---------------------------------------------------------------- */
@@ -95,15 +97,17 @@ static int lap_clear(struct nvsi_coll *c)
     return 1;
 }
 
-/* The members of a team take their collectives one after the other: 1 when this one's turn has
- * come, 0, or an error if one before it failed. */
+/* A PE takes the collectives of a team one after the other, in the order in which they were begun:
+ * 1 when this one's turn has come, 0, or an error if one before it failed. Streams begin
+ * collectives on the caller's thread and run them on theirs. What the one before has written in the
+ * team is stored before `left` (release) and read after it (acquire). */
 static int my_turn(const struct nvsi_coll *c)
 {
     const struct nvsi_team *team = c->team;
     if (NVSI_UNLIKELY(team->broken))
         return nvsi_error(team->broken, "%s: an earlier collective of this team failed",
                           c->args->fn);
-    return c->seq + team->in_flight == team->seq + 1;
+    return atomic_load_explicit(&team->left, memory_order_acquire) + 1 == c->seq;
 }
 
 int nvsi_coll_begin(struct nvsi_coll *c, const struct nvsi_coll_kind *kind, struct nvsi_team *team,
@@ -116,10 +120,6 @@ int nvsi_coll_begin(struct nvsi_coll *c, const struct nvsi_coll_kind *kind, stru
     if (NVSI_UNLIKELY(status))
         return status;
     nvsi_coll_count(c);
-    team->in_flight++;
-    /* It may have to wait before it enters: for its turn, or for the ring. */
-    if (NVSI_UNLIKELY(team->in_flight > 1 || c->seq >= team->synced + NVSI_SLOT_RING))
-        nvsi_coll_stamp(c);
     return 0;
 }
 
@@ -151,8 +151,10 @@ static bool anybody_direct(const struct nvsi_coll *c)
 
 static int finish(struct nvsi_coll *c)
 {
-    c->team->in_flight--;
+    atomic_store_explicit(&c->team->left, c->seq, memory_order_release);
     nvsi_flight_leave();
+    if (NVSI_UNLIKELY(atomic_load_explicit(&nvsi.streams, memory_order_relaxed)))
+        nvsi_wake(nvsi.me); /* another thread of this PE may wait for its turn */
     return NVSI_STEP_DONE;
 }
 
@@ -301,9 +303,21 @@ static int run_patiently(struct nvsi_coll *c)
     return status;
 }
 
-static int run_to_end(struct nvsi_coll *c)
+/* Whether it has to wait before it enters: for its turn, or for the ring. Then nothing else tells
+ * what this PE is doing. */
+static bool held_back(const struct nvsi_coll *c)
+{
+    const struct nvsi_team *team = c->team;
+    return c->state == NVSI_COLL_LAP &&
+           (atomic_load_explicit(&team->left, memory_order_acquire) + 1 != c->seq ||
+            c->seq >= team->synced + NVSI_SLOT_RING);
+}
+
+int nvsi_coll_finish(struct nvsi_coll *c)
 {
     int status = NVSI_STEP_AGAIN;
+    if (NVSI_UNLIKELY(held_back(c)))
+        nvsi_coll_stamp(c);
     for (int polls = nvsi.polls; polls && status == NVSI_STEP_AGAIN; polls--)
         status = nvsi_coll_step(c);
     if (NVSI_UNLIKELY(status == NVSI_STEP_AGAIN))
@@ -318,14 +332,21 @@ int nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                   const struct nvsi_coll_args *args)
 {
     struct nvsi_coll c;
-    int status = nvsi_coll_begin(&c, kind, team, args);
-    return NVSI_UNLIKELY(status) ? status : run_to_end(&c);
+    bool taken = false;
+    int status = nvsi_coll_on_device(kind, team, args, &taken);
+    if (NVSI_UNLIKELY(taken))
+        return status;
+    status = nvsi_coll_begin(&c, kind, team, args);
+    return NVSI_UNLIKELY(status) ? status : nvsi_coll_finish(&c);
 }
 
-int nvsi_coll_resume(struct nvsi_coll *c)
+void nvsi_coll_settle(const struct nvsi_team *team)
 {
-    c->team->in_flight++;
-    return run_to_end(c);
+    struct nvsi_wait wait = {0};
+    while (atomic_load(&team->queued))
+        if (nvsi_wait_round(&wait, -1)) /* whatever happened ends those collectives too */
+            usleep(1000);
+    nvsi_wait_end(&wait);
 }
 
 /* ---- what the kinds use --------------------------------------------------------------------- */

@@ -34,6 +34,7 @@
 
 #include "fast.h"
 #include "fold.h"
+#include "transport/transport.h"
 
 /* Where src and dst of a call are: segment and offset, or 0 for ordinary memory. */
 struct nvsi_refs {
@@ -155,8 +156,11 @@ int nvsi_coll_step(struct nvsi_coll *c);
 /* Begin, then step until done. */
 int nvsi_coll_run(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                   const struct nvsi_coll_args *args);
-/* The rest of a collective that has entered by the short way of express.h. */
-NVSI_COLD int nvsi_coll_resume(struct nvsi_coll *c);
+/* Steps until done: one that was begun, by this thread or by the one that put it into a stream, or
+ * one that has entered by the short way of express.h. */
+int nvsi_coll_finish(struct nvsi_coll *c);
+/* Returns when all that was put into streams is done on this team. */
+void nvsi_coll_settle(const struct nvsi_team *team);
 
 /* ---- enter.c: the addresses of a call, and filling its slot ---- */
 
@@ -173,6 +177,15 @@ NVSI_INLINE uint64_t nvsi_coll_ref(const void *ptr, size_t nbytes)
             return (uint64_t)(s + 1) << 60 | offset;
     }
     return 0;
+}
+
+/* A collective on memory of the GPU goes another way (gpu/host_ops.c); *taken: it went. */
+NVSI_INLINE int nvsi_coll_on_device(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
+                                    const struct nvsi_coll_args *args, bool *taken)
+{
+    if (NVSI_LIKELY(!nvsi.device) || args->op == NVSI_OP_INTERNAL)
+        return 0;
+    return nvsi.device->collective((int)kind->kind, team, args, taken);
 }
 
 /* From the first element of a strided object to the end of its last. */

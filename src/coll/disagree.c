@@ -9,8 +9,8 @@
  *
  * A PE that gives up tells the others by a sequence number that no collective of this team reaches,
  * in all of its slots: whoever waits for it, now or later, gives up too instead of waiting for
- * ever. team->seq takes the same leap, so that the next team at this place in the arena starts
- * behind it.
+ * ever. The team keeps the number behind that leap (given_up), so that the next team at this place
+ * in the arena starts there.
  */
 #include "coll.h"
 
@@ -122,9 +122,9 @@ void nvsi_coll_break(struct nvsi_coll *c, int status)
 {
     struct nvsi_team *team = c->team;
     struct nvsi_coll at = *c;
-    if (team->broken)
+    int whole = 0;
+    if (!atomic_compare_exchange_strong(&team->broken, &whole, status))
         return;
-    team->broken = status;
     uint64_t failed = c->seq - (c->phase == 0); /* the last one that its slot shows */
     uint64_t word = (failed + LEAP) << NVSI_PHASE_BITS | (uint64_t)-status;
     for (at.seq = 0; team->npes > 1 && at.seq < NVSI_SLOT_RING; at.seq++) {
@@ -133,6 +133,6 @@ void nvsi_coll_break(struct nvsi_coll *c, int status)
         atomic_store_explicit(&own->later, word, memory_order_release);
     }
     NVSI_CRASH_POINT(coll_breaking);
-    team->seq = c->seq + 2 * LEAP;
+    team->given_up = c->seq + 2 * LEAP;
     nvsi_wake_team(team);
 }

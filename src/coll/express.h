@@ -103,7 +103,8 @@ NVSI_INLINE bool express_arrived(struct nvsi_coll *c, int end)
 
 NVSI_INLINE bool express_open(const struct nvsi_team *team)
 {
-    return team->npes > 1 && !team->in_flight && !team->broken &&
+    return team->npes > 1 && atomic_load_explicit(&team->left, memory_order_acquire) == team->seq &&
+           !atomic_load_explicit(&team->broken, memory_order_relaxed) &&
            team->seq + 1 < team->synced + NVSI_SLOT_RING;
 }
 
@@ -132,6 +133,10 @@ NVSI_INLINE int nvsi_coll_express(const struct nvsi_coll_kind *kind, struct nvsi
 {
     struct nvsi_coll c;
     size_t src_bytes, dst_bytes;
+    bool taken = false;
+    int on_device = nvsi_coll_on_device(kind, team, args, &taken);
+    if (NVSI_UNLIKELY(taken))
+        return on_device;
     nvsi_coll_prepare(&c, kind, team, args);
     nvsi_coll_footprint(&c, &src_bytes, &dst_bytes);
     if (NVSI_UNLIKELY(!express_open(team) || src_bytes > NVSI_EAGER_BYTES || nvsi_coll_strided(&c)))
@@ -144,10 +149,11 @@ NVSI_INLINE int nvsi_coll_express(const struct nvsi_coll_kind *kind, struct nvsi
     if (kind->rooted)
         c.cursor = args->root;
     if (NVSI_UNLIKELY(takes && !express_arrived(&c, kind->rooted ? args->root + 1 : team->npes)))
-        return nvsi_coll_resume(&c);
+        return nvsi_coll_finish(&c);
     if (!kind->rooted)
         team->synced = c.seq;
     kind->eager(&c);
+    atomic_store_explicit(&team->left, c.seq, memory_order_release);
     nvsi_flight_leave();
     return 0;
 }

@@ -40,7 +40,7 @@ int nvsi_sync_within(const char *fn, struct nvsi_team *team, enum nvsi_flight_op
 
 int nvsi_barrier(const char *fn, struct nvsi_team *team)
 {
-    int status = nvsi.transport->quiet ? nvsi.transport->quiet(NULL) : 0;
+    int status = NVSI_UNLIKELY(nvsi.delays) ? nvsi_quiet_slow(NULL, fn) : 0;
     return status ? status : run(fn, &nvsi_kind_barrier, team, 0);
 }
 

@@ -55,6 +55,49 @@ struct nvsi_transport {
     void (*progress)(void);
 };
 
+/*
+ * Memory of the GPU. Whoever meets a symmetric address in segment NVSI_SEG_DEVICE, or a local
+ * buffer that may be device memory, goes through this table; it is there between stage two and
+ * finalize (gpu/host_ops.c fills it in).
+ */
+struct nvsi_device {
+    /* Both sides may be host memory or device memory. */
+    struct nvsi_transport ops;
+    bool (*is_device)(const void *ptr);
+    int (*iput)(const char *fn, const struct nvsi_remote *at, const void *src,
+                const struct nvsi_strided *shape);
+    int (*iget)(const char *fn, void *dst, const struct nvsi_remote *at,
+                const struct nvsi_strided *shape);
+    /* Copies words of this PE's device memory to the host. */
+    int (*read)(const char *fn, void *dst, const void *src, size_t nbytes);
+    /* Where a peer's copy can be loaded and stored by this PE's GPU, or NULL. */
+    void *(*address)(const void *sym, int pe);
+    /* A collective on device memory; *taken false: it is not, and nothing has happened. kind: enum
+     * nvsi_kind. */
+    int (*collective)(int kind, struct nvsi_team *team, const struct nvsi_coll_args *args,
+                      bool *taken);
+    /* A team has been made or is about to be left; collective over its members if made. */
+    int (*team_made)(const char *fn, struct nvsi_team *team);
+    void (*team_left)(const char *fn, struct nvsi_team *team);
+};
+
+/* The way to a symmetric range and a local buffer (NULL: there is none). */
+static inline const struct nvsi_transport *nvsi_way(const struct nvsi_remote *at, const void *local)
+{
+    if (NVSI_UNLIKELY(nvsi.device != NULL) &&
+        (at->seg == NVSI_SEG_DEVICE || (local && nvsi.device->is_device(local))))
+        return &nvsi.device->ops;
+    return nvsi.peers[at->pe].ops;
+}
+
+/* Whether words are in this PE's part of the heap of GPU memory: the host cannot load them. */
+static inline bool nvsi_on_device(const volatile void *words)
+{
+    const struct nvsi_segment *segment = &nvsi.seg[NVSI_SEG_DEVICE];
+    return NVSI_UNLIKELY(nvsi.device != NULL) &&
+           (size_t)((const volatile char *)words - segment->base) < segment->size;
+}
+
 extern const struct nvsi_transport nvsi_transport_shm;   /* loads and stores; everything mapped */
 extern const struct nvsi_transport nvsi_transport_chaos; /* delays and reorders; for tests */
 
@@ -62,6 +105,13 @@ extern const struct nvsi_transport nvsi_transport_chaos; /* delays and reorders;
  * NVS_ERR_* through nvsi_bad_access() if it is none. rma.c */
 int nvsi_locate(const struct nvsi_ctx *ctx, const char *fn, const char *what, const void *sym,
                 size_t nelems, size_t elem_bytes, int pe, struct nvsi_remote *at);
+/* The same for the symmetric side of a strided copy, "dst" or "src"; checks both strides. rma.c */
+int nvsi_locate_strided(const struct nvsi_ctx *ctx, const char *fn, const char *what,
+                        const void *sym, const struct nvsi_strided *shape, int pe,
+                        struct nvsi_remote *at);
+/* The same for a signal word, and whether its operation exists. signal.c */
+int nvsi_locate_signal(const struct nvsi_ctx *ctx, const char *fn, const uint64_t *sig, int op,
+                       int pe, struct nvsi_remote *at);
 
 /* check.c: NVS_CHECK=yes only. What nvsi_locate() has found, and the other side of a copy, looked
  * at closely. 0, or an error with a sentence. */
