@@ -74,6 +74,20 @@ nvshmem-names)
     [ "$(readelf -d both | grep -c 'NEEDED.*\(nvs\|nvshmem\)')" -eq 1 ]
     check ./both
     ;;
+standin)
+    # A program for GPUs without kernels, with the stand-in for the CUDA runtime.
+    flags=(-I"$tree/include" -I"$tree/include/nvs_cudart" -L"$tree/lib" -lnvs_cudart -lnvshmem_host
+        -Wl,-rpath,"$tree/lib")
+    gcc -std=c11 "${warnings[@]}" "$source/training.c" -o program "${flags[@]}"
+    check ./program
+    gcc -std=c11 "${warnings[@]}" -DCUDA_API_PER_THREAD_DEFAULT_STREAM "$source/training.c" \
+        -o per_thread "${flags[@]}"
+    check ./per_thread
+    # A kernel is refused by the compiler, in words.
+    echo '#include <cuda_runtime.h>
+        __global__ void kernel(void);' >kernel.c
+    ! gcc -c kernel.c "${flags[@]}" 2>log && grep "kernels need CUDA" log
+    ;;
 shmemcc)
     "$tree/bin/shmemcc" -std=c11 "${warnings[@]}" "$source/shmem.c" -o program
     check "$tree/bin/shmemrun" -n 2 ./program

@@ -116,6 +116,19 @@ static void teams(void)
     note(0);
 }
 
+/* Memory of the GPU (of the stand-in for one), and a team that gets its part of it. */
+static void device(void)
+{
+    char *ptr = nvs_malloc_device(3 << 20);
+    note(0);
+    if (lost)
+        return;
+    nvshmem_team_t team = everybody();
+    if (team != NVSHMEM_TEAM_INVALID)
+        nvshmem_team_destroy(team);
+    note(nvs_free(ptr));
+}
+
 /* A call that PEs disagree about breaks the team, and nothing else. */
 static void mismatch(void)
 {
@@ -150,7 +163,7 @@ static void life(void)
         lost = true;
         return;
     }
-    void (*const parts[])(void) = {heap, collectives, signals, teams, mismatch, long_waits};
+    void (*const parts[])(void) = {heap, collectives, signals, teams, mismatch, long_waits, device};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !lost; i++)
         parts[i]();
     for (int holder = 0; holder < npes && !lost; holder++)

@@ -62,6 +62,10 @@ template <typename T> static void reduce_type(const char *name)
     nvs::all_reduce(src.data(), src.size());
     CHECK(src[42] == sum_of_pes, "%s: in place", name);
     T ordinary[3] = {T(1), T(2), T(3)};
+    nvs::all_reduce(NVS_TEAM_WORLD, dst.data(), src.data(), dst.size(), NVS_MAX,
+                    nvs::call().on(NVS_STREAM_DEFAULT).label("in a stream"));
+    nvshmem_barrier_all(); // its turn comes behind that
+    CHECK(dst[5] == sum_of_pes, "%s: in a stream", name);
     nvs::all_reduce(NVS_TEAM_WORLD, ordinary, ordinary, 3);
     CHECK(ordinary[2] == T(3 * npes), "%s: ordinary memory", name);
 }

@@ -108,6 +108,12 @@ int main(void)
     char buffer[8];
     CHECK(nvshmemx_buffer_register(buffer, sizeof buffer) == 0);
     CHECK(nvshmemx_buffer_register(NULL, 1) == NVS_ERR_INVALID);
+    CHECK(nvshmemx_buffer_register(buffer + 4, 2) == NVS_ERR_INVALID); /* overlaps */
+    CHECK(nvshmemx_buffer_unregister(buffer + 4) == NVS_ERR_INVALID);
+    CHECK(nvshmemx_buffer_unregister(buffer) == 0);
+    CHECK(nvshmemx_buffer_unregister(buffer) == NVS_ERR_INVALID);
+    CHECK(nvshmemx_buffer_register(buffer, sizeof buffer) == 0);
+    nvshmemx_buffer_unregister_all();
     CHECK(!nvshmemx_buffer_register_symmetric(buffer, sizeof buffer, 0));
     CHECK(nvshmemx_error_check() == NVS_ERR_INVALID);
     halves();
