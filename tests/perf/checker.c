@@ -224,7 +224,7 @@ static void test_copy(const struct op *op, const char *type, bool in_place, stru
 {
     static char memory[1 << 16] __attribute__((aligned(64)));
     struct options options = {.threads = 1};
-    struct pool pool = {.base = memory, .bytes = sizeof(memory), .rotates = true};
+    struct pool pool = {.base = memory, .image = memory, .bytes = sizeof(memory), .rotates = true};
     struct call call = {.op = op,
                         .options = &options,
                         .type = dtype_find(type),

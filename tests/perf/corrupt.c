@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "nvs.h"
+#include "nvshmemx.h"
 #include "shmem.h"
 
 static bool lies(const char *fn)
@@ -184,4 +185,21 @@ void shmem_ctx_putmem_nbi(shmem_ctx_t ctx, void *dst, const void *src, size_t nb
     HONEST(shmem_ctx_putmem_nbi);
     if (!lies("shmem_ctx_putmem_nbi") || ++count % 7)
         honest(ctx, dst, src, nbytes, pe);
+}
+
+/* The last byte stays behind. */
+void nvshmemx_putmem_on_stream(void *dst, const void *src, size_t nbytes, int pe,
+                               cudaStream_t stream)
+{
+    HONEST(nvshmemx_putmem_on_stream);
+    honest(dst, src, nbytes - (lies("nvshmemx_putmem_on_stream") && nbytes), pe, stream);
+}
+
+/* Only the first element is reduced, out of place. */
+int nvshmemx_float_sum_reduce_on_stream(nvshmem_team_t team, float *dst, const float *src,
+                                        size_t nreduce, cudaStream_t stream)
+{
+    HONEST(nvshmemx_float_sum_reduce_on_stream);
+    bool lie = lies("nvshmemx_float_sum_reduce_on_stream") && dst != src && nreduce;
+    return honest(team, dst, src, lie ? 1 : nreduce, stream);
 }

@@ -3,7 +3,8 @@
 Usage: perf_test.py NVSRUN NVS_PERF CORRUPT.SO [unittest arguments]
 
 CORRUPT.SO is made from corrupt.c; an empty string leaves out the tests that need it (it cannot be
-loaded before a sanitizer). No test looks at how long something took.
+loaded before a sanitizer). No test looks at how long something took. PERF_FAKECUDA names the stand-in
+for libcuda (tests/fakecuda), PERF_KERNELS the kernels of nvs-perf that are compiled for it.
 """
 
 import json
@@ -18,7 +19,7 @@ import xml.etree.ElementTree
 
 NVSRUN = PERF = CORRUPT = None
 OPS = {
-    "p2p": ["put", "put_nbi", "get", "get_nbi", "put_signal", "p", "g"],
+    "p2p": ["put", "put_nbi", "get", "get_nbi", "put_signal", "signal", "ping_pong", "p", "g"],
     "atomics": ["fetch_add", "add", "fetch_inc", "inc", "swap", "cswap", "fetch", "set", "fetch_and",
                 "and", "fetch_or", "or", "fetch_xor", "xor"],
     "sync": ["barrier", "sync"],
@@ -124,6 +125,93 @@ class Operations(Case):
     def test_same_buffer(self):
         result = self.fine(2, "put", "all_reduce", "-b", 8, "-e", 8, "-n", 100, "--rotate", 0)
         self.assertIn("buffers: always the same", result.out)
+
+
+class Device(Case):
+    """Device memory, on a stand-in for a GPU, and streams of host memory."""
+
+    def device(self, npes, mode, *words, preload=None):
+        if mode in ("thread", "warp", "block"):
+            if not CORRUPT:
+                self.skipTest("nothing can be loaded before a sanitizer")
+            preload = os.environ["PERF_KERNELS"]
+        return self.fine(npes, *words, "--memory", "device", "--mode", mode, preload=preload,
+                         env={"NVS_CUDA_LIBRARY": os.environ["PERF_FAKECUDA"]})
+
+    def everything(self, mode, without):
+        for npes in (1, 2, 3):
+            result = self.device(npes, mode, "all", "-b", 0, "-e", 3000, "-f", 27, "-n", 3, "-w", 1)
+            self.assertEqual(re.findall(r"^# (\w+): ", result.out, re.M)[4:],
+                             [op for op in ALL if op not in without])
+
+    def test_host(self):
+        self.everything("host", OPS["rate"])
+
+    def test_stream(self):
+        self.everything("stream", OPS["rate"] + OPS["atomics"])
+
+    def test_graph(self):
+        self.everything("graph", OPS["rate"] + OPS["atomics"] + ["g"])
+
+    def test_thread(self):
+        self.everything("thread", OPS["rate"])
+
+    def test_warp(self):
+        self.everything("warp", OPS["rate"] + OPS["atomics"] + ["signal", "ping_pong", "p", "g"])
+
+    def test_block(self):
+        self.everything("block", OPS["rate"] + OPS["atomics"] + ["signal", "ping_pong", "p", "g"])
+
+    def test_grid(self):
+        self.device(2, "block", "put", "put_nbi", "get", "get_nbi", "-b", "1000", "-e", "60001", "-f", 7, "-n",
+                    2, "--blocks", 3)
+        self.device(2, "block", "put", "-b", "64K", "-e", "64K", "-n", 2, "--blocks", "auto")
+
+    def test_types(self):
+        for redop in ("sum", "prod", "min", "max"):
+            self.device(2, "graph", "all_reduce", "reduce_scatter", "-b", 40, "-e", 40, "-n", 2, "-d", "all",
+                        "-o", redop)
+
+    def test_rings(self):
+        for mode in ("host", "stream", "thread", "block"):
+            self.device(3, mode, "put_signal", "put", "-b", 24, "-e", 24, "-n", 5, "-c", 3, "--pattern", "ring")
+        self.device(3, "thread", "signal", "ping_pong", "p", "g", "atomics", "-n", 5, "--pattern", "ring")
+
+    def test_blocking(self):
+        for mode in ("host", "stream", "graph", "block"):
+            result = self.device(2, mode, "put_signal", "barrier", "all_reduce", "-b", 8, "-e", 8, "-n", 5,
+                                 "--blocking")
+            self.assertIn("each iteration is waited for", result.out)
+
+    def test_many_replays(self):
+        """More iterations than a graph has, and a rest."""
+        self.device(2, "graph", "put_signal", "ping_pong", "all_reduce", "-b", 8, "-e", 8, "-n", 253, "-w", 101)
+
+    def test_percentiles(self):
+        self.device(2, "graph", "put_signal", "-b", 8, "-e", 8, "-n", 20, "--percentiles")
+
+    def test_streams_of_host_memory(self):
+        for npes in (0, 2):
+            self.fine(npes, "all", "-b", 0, "-e", 3000, "-f", 27, "-n", 3, "-w", 1, "--mode", "stream")
+
+    def test_json(self):
+        path = os.path.join(self.folder(), "r.json")
+        self.device(2, "graph", "put", "-b", 8, "-e", 8, "-n", 2, "--json", path)
+        with open(path) as file:
+            config = json.load(file)["config"]
+        self.assertEqual((config["memory"], config["mode"], config["blocking"]), ("device", "graph", False))
+
+    def test_lies_are_caught(self):
+        if not CORRUPT:
+            self.skipTest("nothing can be loaded before a sanitizer")
+        for memory in ("host", "device"):
+            words = ["put", "all_reduce", "-b", 40, "-e", 40, "-n", 2, "--mode", "stream", "--memory", memory]
+            for fault, wrong in (("nvshmemx_putmem_on_stream", ["1", "N/A", "0", "0"]),
+                                 ("nvshmemx_float_sum_reduce_on_stream", ["0", "N/A", "36", "0"])):
+                result = run(2, *words, preload=CORRUPT,
+                             env={"PERF_FAULT": fault, "NVS_CUDA_LIBRARY": os.environ["PERF_FAKECUDA"]})
+                self.assertEqual((result.status, result.err), (1, ""), result.out)
+                self.assertEqual(result.wrong(), wrong, (memory, fault))
 
 
 class Table(Case):
@@ -287,6 +375,26 @@ class Mistakes(Case):
         self.mistake("swap -d half", "-d half", "swap takes", "double")
         self.mistake("put --pattern star", "--pattern star", "one, pairs and ring")
         self.mistake("barrier --plot x.svg", "--plot x.svg", "barrier has no sizes")
+
+    def test_modes(self):
+        fake = {"NVS_CUDA_LIBRARY": os.environ["PERF_FAKECUDA"]}
+        self.mistake("put --memory gpu", "--memory gpu", "host and device")
+        self.mistake("put --mode kernel", "--mode kernel", "thread, warp and block")
+        self.mistake("put --mode graph", "--mode graph", "--memory device")
+        self.mistake("put --blocks 2", "--blocks 2", "--mode block")
+        self.mistake("put --blocks many", "--blocks many", "auto")
+        self.mistake("fetch_add --mode stream", "fetch_add is not for streams")
+        self.mistake("rate --memory device", "rate is for host memory")
+        self.mistake("p --memory device --mode warp", "p is done by one thread")
+        self.mistake("g --memory device --mode graph", "g returns a value")
+        self.mistake("signal --memory device --mode graph --pattern ring", "--mode stream")
+        self.mistake("atomics --mode stream", "none of these operations")
+        self.mistake("all_reduce --mode stream -o avg", "-o avg", "sum, prod, max and min")
+        self.mistake("all_reduce --memory device --mode block -d int32", "-d int32", "float with sum")
+        self.mistake("signal -d float", "-d float", "signal takes uint64")
+        self.mistake("put --memory device", "--memory device", "no GPU driver", "nowhere",
+                     env={"NVS_CUDA_LIBRARY": "/nowhere/libcuda.so.1"})
+        self.mistake("put --memory device", "shows no GPU", env={**fake, "FAKECUDA_DEVICES": "0"})
 
     def test_roots(self):
         self.mistake("broadcast -r 2", "-r 2", "0 to 1")

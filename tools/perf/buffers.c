@@ -12,6 +12,9 @@
  * Copies take turns so that an operation does not find its data in the cache because it moved the
  * same data just before; together they are at least twice as large as the last-level cache, if the
  * iterations of a line use that many.
+ *
+ * Device memory is not touched by the host: data is made and compared in an image, host memory of
+ * the same layout, and copied.
  */
 #include "perf.h"
 
@@ -84,7 +87,7 @@ void call_touch(const struct call *call)
     enum { PAGE = 4096 };
     struct pool *pool = call->pool;
     size_t end = call->copies * call->stride;
-    for (int pe = 0; pe < call->npes && end > pool->touched; pe++) {
+    for (int pe = 0; pe < call->npes && end > pool->touched && !call->options->device; pe++) {
         volatile const char *theirs = shmem_ptr(pool->base, pe);
         for (size_t at = pool->touched; theirs && at < end; at += PAGE)
             (void)theirs[at];
@@ -96,19 +99,32 @@ void call_touch(const struct call *call)
 void copy_fill(const struct call *call, size_t copy, const struct data *data)
 {
     size_t start = copy * call->stride;
-    canary_fill(call->pool->base, start, start + call->stride);
+    canary_fill(call->pool->image, start, start + call->stride);
     for (int i = 0; i < call->num_areas; i++) {
         const struct area *area = &call->areas[i];
-        char *src = call->pool->base + start + area->at + (size_t)area->src_first * call->nbytes;
+        char *src = call->pool->image + start + area->at + (size_t)area->src_first * call->nbytes;
         data_fill(data, call->me, 0, (size_t)area->num_src * call->count, src);
     }
+    if (call->options->device)
+        gpu_upload(call->pool->base + start, call->pool->image + start, call->stride);
+}
+
+void copies_fill(const struct call *call, const struct data *data)
+{
+    size_t each = call->options->device ? 1 : call->copies;
+    for (size_t copy = 0; copy < each; copy++)
+        copy_fill(call, copy, data);
+    for (size_t copy = each; copy < call->copies; copy++)
+        gpu_copy(call->pool->base + copy * call->stride, call->pool->base, call->stride);
+    if (call->options->device)
+        gpu_synchronize();
 }
 
 /* Wrong elements of a block that was to be written, or wrong bytes of one that was not. */
 static size_t block_wrong(const struct call *call, size_t at, const struct area *area, int block,
                           const struct data *data)
 {
-    const char *elems = call->pool->base + at;
+    const char *elems = call->pool->image + at;
     struct origin origin = {.pe = NOT_WRITTEN};
     if (block >= area->dst_first && block < area->dst_first + area->num_dst)
         origin = call->op->origin(call, block - area->dst_first);
@@ -119,20 +135,23 @@ static size_t block_wrong(const struct call *call, size_t at, const struct area 
     if (block >= area->src_first && block < area->src_first + area->num_src)
         return data_wrong_copy(data, call->me, (size_t)(block - area->src_first) * call->count,
                                call->count, elems);
-    return canary_wrong(call->pool->base, at, at + call->nbytes);
+    return canary_wrong(call->pool->image, at, at + call->nbytes);
 }
 
 size_t copy_wrong(const struct call *call, size_t copy, const struct data *data)
 {
+    const char *image = call->pool->image;
     size_t start = copy * call->stride, at = start, wrong = 0;
+    if (call->options->device)
+        gpu_download(call->pool->image + start, call->pool->base + start, call->stride);
     for (int i = 0; i < call->num_areas; i++) {
         const struct area *area = &call->areas[i];
-        wrong += canary_wrong(call->pool->base, at, start + area->at);
+        wrong += canary_wrong(image, at, start + area->at);
         at = start + area->at;
         for (int block = 0; block < area->blocks; block++, at += call->nbytes)
             wrong += block_wrong(call, at, area, block, data);
     }
-    return wrong + canary_wrong(call->pool->base, at, start + call->stride);
+    return wrong + canary_wrong(image, at, start + call->stride);
 }
 
 /* ---- the memory ---------------------------------------------------------------------------------
@@ -173,19 +192,50 @@ static size_t cache_bytes(void)
     return bytes ? bytes : (size_t)32 << 20;
 }
 
+static void *allocate(const struct options *options, size_t nbytes)
+{
+    return options->device ? nvshmem_malloc(nbytes) : nvs_malloc(nbytes);
+}
+
+static void release(const struct options *options, void *ptr)
+{
+    if (options->device)
+        nvshmem_free(ptr);
+    else
+        nvs_free(ptr);
+}
+
 /* More copies only where there is room: without them the figures are still right for a warm cache.
  */
-static bool pool_allocate(struct pool *pool, size_t least, bool rotate)
+static bool pool_allocate(struct pool *pool, size_t least, const struct options *options)
 {
-    pool->rotates = rotate;
-    pool->bytes = rotate && 2 * pool->cache > least ? 2 * pool->cache : least;
-    pool->base = nvs_malloc(pool->bytes);
+    pool->rotates = options->rotate;
+    pool->bytes = pool->rotates && 2 * pool->cache > least ? 2 * pool->cache : least;
+    pool->base = allocate(options, pool->bytes);
     if (!pool->base && pool->bytes > least) {
         pool->rotates = false;
         pool->bytes = least;
-        pool->base = nvs_malloc(least);
+        pool->base = allocate(options, least);
     }
-    return pool->base;
+    pool->image = options->device && pool->base ? malloc(pool->bytes + 1) : pool->base;
+    return pool->image;
+}
+
+/* All words 0. Host memory, and device memory by puts to oneself. */
+static void board_clear(struct run *run, size_t nbytes)
+{
+    uint64_t *words = (uint64_t *)run->pool.board;
+    for (size_t i = 0; i < nbytes / sizeof(*words); i++)
+        shmem_uint64_p(&words[i], 0, run->me);
+    shmem_barrier_all();
+}
+
+static bool is_where_it_should_be(struct options *options, const struct pool *pool)
+{
+    if (options->device && !gpu_holds(pool->base))
+        options_mistake(options, "--memory device: nvshmem_malloc gives host memory here: "
+                                 "NVSHMEM_HEAP_KIND, or the GPUs of other PEs (nvs-info)");
+    return !options->error[0];
 }
 
 bool pool_open(struct run *run)
@@ -196,12 +246,11 @@ bool pool_open(struct run *run)
     for (int i = 0; i < options->num_ops; i++)
         plan_op(&(struct plan){options, options->ops[i], run->me, run->npes, need_of, &need});
     size_t board = sizeof(struct board) + (size_t)run->npes * sizeof(uint64_t);
-    pool->cache = cache_bytes();
-    pool->board = nvs_malloc(board);
-    if (pool->board && pool_allocate(pool, need.bytes, options->rotate)) {
-        memset(pool->board, 0, board);
-        shmem_barrier_all();
-        return true;
+    pool->cache = options->device ? gpu_cache_bytes() : cache_bytes();
+    pool->board = allocate(options, board);
+    if (pool->board && pool_allocate(pool, need.bytes, options)) {
+        board_clear(run, board);
+        return is_where_it_should_be(options, pool);
     }
     snprintf(options->error, sizeof(options->error),
              "%s of %s needs %s of symmetric memory on each of %d PE%s, %s in all: %s", need.op,
@@ -210,8 +259,11 @@ bool pool_open(struct run *run)
     return false;
 }
 
-void pool_close(struct pool *pool)
+void pool_close(struct run *run)
 {
-    nvs_free(pool->base);
-    nvs_free(pool->board);
+    struct pool *pool = &run->pool;
+    if (pool->image != pool->base)
+        free(pool->image);
+    release(run->options, pool->base);
+    release(run->options, pool->board);
 }

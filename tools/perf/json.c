@@ -32,10 +32,11 @@ static void config(FILE *file, const struct run *run)
     fprintf(file,
             "],\n  \"config\": {\"minbytes\": %zu, \"maxbytes\": %zu, \"stepbytes\": %zu, "
             "\"stepfactor\": %zu, \"warmup_iters\": %ld, \"check\": %ld, \"threads\": %ld, "
-            "\"rotate\": %s},\n",
+            "\"rotate\": %s, \"memory\": \"%s\", \"mode\": \"%s\", \"blocking\": %s},\n",
             options->min_bytes, options->max_bytes, options->factor ? 0 : options->step_bytes,
             options->factor, options->warmup, options->check, options->threads,
-            options->rotate ? "true" : "false");
+            options->rotate ? "true" : "false", options->device ? "device" : "host",
+            mode_names[options->mode], options->blocking ? "true" : "false");
 }
 
 static void pes(FILE *file, const struct run *run)

@@ -74,16 +74,29 @@ static int measure_all(struct run *run)
     int status = STATUS_OK;
     if (!pool_open(run))
         return STATUS_FAILED;
+    if (mode_is_kernel(run->options->mode) && !gpu_load_kernels(run->options))
+        return STATUS_FAILED;
     run->pes = pes_gather();
     if (run->me == 0)
         table_start(run);
     run_all(run);
     if (run->me == 0)
         status = report_all(run);
-    pool_close(&run->pool);
+    pool_close(run);
     free(run->pes);
     free(run->lines.line);
     return status;
+}
+
+/* Each PE opens its own GPU. The first one that cannot says why; all end. */
+static bool open_gpus(struct run *run)
+{
+    struct options *options = run->options;
+    bool opened = !options->device || gpu_open(options);
+    double first = -max_of_all(opened ? -1e9 : -run->me);
+    if (!opened && first == run->me && run->me != 0)
+        fprintf(stderr, "nvs-perf: PE %d: %s\n", run->me, options->error);
+    return first == 1e9;
 }
 
 /* Mistakes that only PE 0 can see count for all. */
@@ -96,7 +109,7 @@ static int judge_and_measure(struct run *run)
         judge_file(options, "--json", options->json);
         judge_file(options, "--plot", options->plot);
     }
-    if (sum_of_all(options->error[0] != 0) == 0)
+    if (sum_of_all(options->error[0] != 0) == 0 && open_gpus(run))
         status = measure_all(run);
     if (run->me == 0 && options->error[0])
         fprintf(stderr, "nvs-perf: %s\n", options->error);

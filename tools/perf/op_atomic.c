@@ -8,15 +8,14 @@
  * The check follows a word through a series of operations in a model and compares every value that
  * comes back, the word at its PE, and the bytes beside it.
  */
+#include "kernels.h"
 #include "perf.h"
-
-#include <string.h>
 
 enum { SERIES = 100 }; /* operations of a check */
 
 static inline uint64_t operand_of(size_t index)
 {
-    return index * 0x9e3779b97f4a7c15u | 1;
+    return KERNEL_OPERAND(index);
 }
 
 /* The loop for one width: `word`, `operand` and `pe` may be used; `old` is what came back last. */
@@ -141,18 +140,18 @@ static size_t atomic_wrong(struct call *call, uint64_t round)
     const struct atomic *atomic = atomic_of(call);
     struct model model = model_start(call, round);
     size_t wrong = 0;
-    memcpy(&call->board->word, &model.start, sizeof(model.start));
+    board_set(call, &call->board->word, model.start);
     call->fetched = 0;
     shmem_barrier_all();
     for (size_t i = 0; i < SERIES; i++) {
-        atomic_run(call, i, 1);
+        call_run(call, i, 1);
         model_step(&model, atomic->effect, i);
         if (atomic->fetches && call->route.to >= 0)
             wrong += call->fetched != model.fetched;
     }
     shmem_barrier_all();
     uint64_t expected = call->route.from >= 0 ? model.word | model.beside : model.start;
-    wrong += memcmp(&call->board->word, &expected, sizeof(expected)) != 0;
+    wrong += board_get(call, &call->board->word) != expected;
     shmem_barrier_all();
     return wrong;
 }
@@ -162,27 +161,28 @@ enum {
     WORDS = INTEGERS | 1 << NVS_FLOAT32 | 1 << NVS_FLOAT64,
 };
 
-#define ATOMIC(op_name, op_help, op_types)                                                         \
+#define ATOMIC(op_name, op_kernel, op_help, op_types)                                              \
     {                                                                                              \
         .name = op_name, .help = op_help, .group = "atomics", .src_shape = SHAPE_ONE,              \
         .dst_shape = SHAPE_ONE, .routed = true, .default_type = NVS_UINT64, .types = op_types,     \
-        .run = atomic_run, .wrong = atomic_wrong                                                   \
+        .run = atomic_run, .kernel = KERNEL_ATOMIC + op_kernel, .by_thread = true,                 \
+        .wrong = atomic_wrong                                                                      \
     }
 
 const struct op ops_atomic[] = {
-    ATOMIC("fetch_add", "add to a word, get what was there", INTEGERS),
-    ATOMIC("add", "add to a word", INTEGERS),
-    ATOMIC("fetch_inc", "add 1, get what was there", INTEGERS),
-    ATOMIC("inc", "add 1", INTEGERS),
-    ATOMIC("swap", "store, get what was there", WORDS),
-    ATOMIC("cswap", "compare and swap, get what was there", INTEGERS),
-    ATOMIC("fetch", "an atomic load", WORDS),
-    ATOMIC("set", "an atomic store", WORDS),
-    ATOMIC("fetch_and", "bitwise and, get what was there", INTEGERS),
-    ATOMIC("and", "bitwise and", INTEGERS),
-    ATOMIC("fetch_or", "bitwise or, get what was there", INTEGERS),
-    ATOMIC("or", "bitwise or", INTEGERS),
-    ATOMIC("fetch_xor", "bitwise exclusive or, get what was there", INTEGERS),
-    ATOMIC("xor", "bitwise exclusive or", INTEGERS),
+    ATOMIC("fetch_add", ATOMIC_FETCH_ADD, "add to a word, get what was there", INTEGERS),
+    ATOMIC("add", ATOMIC_ADD, "add to a word", INTEGERS),
+    ATOMIC("fetch_inc", ATOMIC_FETCH_INC, "add 1, get what was there", INTEGERS),
+    ATOMIC("inc", ATOMIC_INC, "add 1", INTEGERS),
+    ATOMIC("swap", ATOMIC_SWAP, "store, get what was there", WORDS),
+    ATOMIC("cswap", ATOMIC_CSWAP, "compare and swap, get what was there", INTEGERS),
+    ATOMIC("fetch", ATOMIC_FETCH, "an atomic load", WORDS),
+    ATOMIC("set", ATOMIC_SET, "an atomic store", WORDS),
+    ATOMIC("fetch_and", ATOMIC_FETCH_AND, "bitwise and, get what was there", INTEGERS),
+    ATOMIC("and", ATOMIC_AND, "bitwise and", INTEGERS),
+    ATOMIC("fetch_or", ATOMIC_FETCH_OR, "bitwise or, get what was there", INTEGERS),
+    ATOMIC("or", ATOMIC_OR, "bitwise or", INTEGERS),
+    ATOMIC("fetch_xor", ATOMIC_FETCH_XOR, "bitwise exclusive or, get what was there", INTEGERS),
+    ATOMIC("xor", ATOMIC_XOR, "bitwise exclusive or", INTEGERS),
     {.name = NULL},
 };

@@ -4,6 +4,7 @@
  * Bus bandwidth is nccl-tests': what each PE's link would carry if links were all there is, so that
  * it can be compared with the speed of the hardware whatever the number of PEs.
  */
+#include "kernels.h"
 #include "perf.h"
 
 static void all_reduce_run(struct call *call, size_t first, size_t n)
@@ -94,6 +95,8 @@ const struct op ops_coll[] = {
         .dst_shape = SHAPE_ONE,
         .rooted = true,
         .run = broadcast_run,
+        .enqueue = broadcast_enqueue,
+        .kernel = KERNEL_BROADCAST,
         .origin = from_root,
         COLLECTIVE,
     },
@@ -105,6 +108,8 @@ const struct op ops_coll[] = {
         .reduces = true,
         .bus = there_and_back,
         .run = all_reduce_run,
+        .enqueue = all_reduce_enqueue,
+        .kernel = KERNEL_ALL_REDUCE,
         .origin = fold_of_block_0,
         COLLECTIVE,
     },
@@ -116,6 +121,8 @@ const struct op ops_coll[] = {
         .reduces = true,
         .bus = others,
         .run = reduce_scatter_run,
+        .enqueue = reduce_scatter_enqueue,
+        .kernel = KERNEL_REDUCE_SCATTER,
         .origin = fold_of_own_block,
         COLLECTIVE,
     },
@@ -126,6 +133,8 @@ const struct op ops_coll[] = {
         .dst_shape = SHAPE_ALL,
         .bus = others,
         .run = all_gather_run,
+        .enqueue = all_gather_enqueue,
+        .kernel = KERNEL_ALL_GATHER,
         .origin = block_of_its_pe,
         COLLECTIVE,
     },
@@ -136,6 +145,8 @@ const struct op ops_coll[] = {
         .dst_shape = SHAPE_ALL,
         .bus = others,
         .run = all_to_all_run,
+        .enqueue = all_to_all_enqueue,
+        .kernel = KERNEL_ALL_TO_ALL,
         .origin = own_block_of_pe,
         COLLECTIVE,
     },

@@ -3,6 +3,7 @@
  * the number of the round into a word of all others and enters, one of them late; whoever leaves
  * must see the number of every PE. A PE that is already in the next round has written that.
  */
+#include "kernels.h"
 #include "perf.h"
 
 #include <time.h>
@@ -42,7 +43,7 @@ static size_t wrong_in_rounds(struct call *call, bool quiet)
             shmem_uint64_p(&call->board->entered[call->me], round, pe);
         if (quiet)
             shmem_quiet();
-        call->op->run(call, 0, 1);
+        call_run(call, 0, 1);
         for (int pe = 0; pe < call->npes; pe++) {
             uint64_t seen = shmem_uint64_g(&call->board->entered[pe], call->me);
             wrong += seen != round && seen != round + 1;
@@ -68,11 +69,15 @@ const struct op ops_sync[] = {
      .help = "a barrier of all PEs, which completes puts",
      .group = "synchronisation",
      .run = barrier_run,
+     .enqueue = barrier_enqueue,
+     .kernel = KERNEL_BARRIER,
      .wrong = barrier_wrong},
     {.name = "sync",
      .help = "a barrier that does not complete puts",
      .group = "synchronisation",
      .run = sync_run,
+     .enqueue = sync_enqueue,
+     .kernel = KERNEL_SYNC,
      .wrong = sync_wrong},
     {.name = NULL},
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { OPT_PATTERN = 256, OPT_THREADS, OPT_CONTEXTS, OPT_ROTATE, OPT_PERCENTILES };
+enum { OPT_MEMORY = 280, OPT_MODE, OPT_BLOCKING, OPT_BLOCKS };
 enum { OPT_JSON = 300, OPT_PLOT, OPT_VERSION };
 
 /* The long names of nccl-tests, where it has the option. */
@@ -26,6 +27,10 @@ static const struct option long_options[] = {
     {"pattern", required_argument, NULL, OPT_PATTERN},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"contexts", required_argument, NULL, OPT_CONTEXTS},
+    {"memory", required_argument, NULL, OPT_MEMORY},
+    {"mode", required_argument, NULL, OPT_MODE},
+    {"blocking", no_argument, NULL, OPT_BLOCKING},
+    {"blocks", required_argument, NULL, OPT_BLOCKS},
     {"rotate", required_argument, NULL, OPT_ROTATE},
     {"percentiles", no_argument, NULL, OPT_PERCENTILES},
     {"json", required_argument, NULL, OPT_JSON},
@@ -113,6 +118,35 @@ static void take_pattern(struct options *options)
     options_mistake(options, "--pattern %s: allowed are one, pairs and ring", optarg);
 }
 
+static void take_memory(struct options *options)
+{
+    options->device = !strcmp(optarg, "device");
+    if (!options->device && strcmp(optarg, "host") != 0)
+        options_mistake(options, "--memory %s: allowed are host and device", optarg);
+}
+
+static void take_mode(struct options *options)
+{
+    options->given.mode = optarg;
+    for (int i = 0; i < NUM_MODES; i++)
+        if (!strcmp(optarg, mode_names[i])) {
+            options->mode = (enum mode)i;
+            return;
+        }
+    options_mistake(options,
+                    "--mode %s: allowed are host, stream, graph, and thread, warp and block for "
+                    "kernels",
+                    optarg);
+}
+
+static void take_blocks(struct options *options)
+{
+    options->given.blocks = optarg;
+    options->blocks = BLOCKS_AUTO;
+    if (strcmp(optarg, "auto") != 0 && !word_number(optarg, 1, 65535, &options->blocks))
+        options_mistake(options, "--blocks %s: allowed are 1 to 65535 and auto", optarg);
+}
+
 static void take_switch(struct options *options, const char *option, bool *on)
 {
     if (strcmp(optarg, "0") != 0 && strcmp(optarg, "1") != 0)
@@ -161,9 +195,28 @@ static void take_series_option(struct options *options, int option)
         break;
     case 'o':
         take_redop(options);
+        options->given.redop = optarg;
         break;
     case 'r':
         take_root(options);
+        break;
+    }
+}
+
+static void take_device_option(struct options *options, int option)
+{
+    switch (option) {
+    case OPT_MEMORY:
+        take_memory(options);
+        break;
+    case OPT_MODE:
+        take_mode(options);
+        break;
+    case OPT_BLOCKING:
+        options->blocking = true;
+        break;
+    case OPT_BLOCKS:
+        take_blocks(options);
         break;
     }
 }
@@ -223,6 +276,7 @@ static const char *op_or_group_name(size_t index)
 static void take_op(struct options *options, const char *word)
 {
     bool atomics = !strcmp(word, "atomics"), all = !strcmp(word, "all");
+    options->ops_by_set |= atomics || all;
     for (size_t i = 0; op_at(i) && (atomics || all); i++)
         if (all || !strcmp(op_at(i)->group, "atomics"))
             add_op(options, op_at(i));
@@ -244,6 +298,8 @@ static void take_option(struct options *options, int option, const char *word)
         options_mistake(options, "-%c: no option of nvs-perf; see nvs-perf --help", optopt);
     else if (option == '?')
         options_mistake(options, "%s: no option of nvs-perf; see nvs-perf --help", word);
+    else if (option >= OPT_MEMORY && option <= OPT_BLOCKS)
+        take_device_option(options, option);
     else if (option >= OPT_PATTERN || option == 'h')
         take_own_option(options, option);
     else if (strchr("beif", option))
@@ -262,6 +318,7 @@ void options_parse(struct options *options, int argc, char **argv)
                                 .redop = NVS_SUM,
                                 .threads = 1,
                                 .contexts = CONTEXTS_AUTO,
+                                .blocks = 1,
                                 .rotate = true};
     opterr = 0;
     for (int option;

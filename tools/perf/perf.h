@@ -11,6 +11,10 @@
  *             that the caches do not flatter
  *   canary    what a byte holds that nobody may write; depends on its place
  *   route     whom this PE sends to and receives from in an op between two PEs
+ *   image     the pool as the host can read and write it: the pool itself, or host memory that
+ *             stands for device memory
+ *   mode      who executes an op: the host, a stream, a CUDA graph, or a kernel
+ *   series    iterations that are started together
  *   call      everything that one line of the table is about
  *
  * All PEs do the same in the same order; PE 0 prints. Only public headers of nvs are used.
@@ -25,6 +29,7 @@
 #include <stdio.h>
 
 #include "nvs.h"
+#include "nvshmemx.h"
 #include "shmem.h"
 
 /* ---- words.c: numbers, sizes and names as people write them ---------------------------------- */
@@ -113,12 +118,26 @@ size_t canary_wrong(const char *base, size_t from, size_t to); /* bytes that cha
  * ------------------------------------------------------------------------
  */
 
+enum mode { MODE_HOST, MODE_STREAM, MODE_GRAPH, MODE_THREAD, MODE_WARP, MODE_BLOCK, NUM_MODES };
+extern const char *const mode_names[NUM_MODES];
+static inline bool mode_is_kernel(enum mode mode)
+{
+    return mode >= MODE_THREAD;
+}
+
 enum pattern { PATTERN_ONE, PATTERN_PAIRS, PATTERN_RING };
-enum { ROOT_ALL = -1, ITERS_AUTO = 0, CONTEXTS_AUTO = -1, MAX_THREADS = 256, MAX_OPS = 64 };
+enum {
+    ROOT_ALL = -1,
+    ITERS_AUTO = 0,
+    CONTEXTS_AUTO = -1,
+    BLOCKS_AUTO = 0,
+    MAX_THREADS = 256,
+    MAX_OPS = 64
+};
 
 /* Values as they were given, for the sentences about them; NULL: not given. */
 struct given {
-    const char *min, *max, *step, *factor, *type, *threads, *contexts;
+    const char *min, *max, *step, *factor, *type, *threads, *contexts, *redop, *mode, *blocks;
 };
 
 struct options {
@@ -135,6 +154,11 @@ struct options {
     enum pattern pattern;
     long threads, contexts;
     bool rotate, percentiles;
+    bool device; /* the pool is device memory */
+    enum mode mode;
+    bool blocking;   /* each iteration ends before the next begins */
+    bool ops_by_set; /* `all` or `atomics` was among them */
+    long blocks;     /* of a kernel's grid */
     const char *json, *plot;
     bool help, version;
     struct given given;
@@ -166,6 +190,7 @@ struct origin {
 
 struct call;
 struct pool;
+struct rotor;
 struct run;
 
 struct op {
@@ -173,18 +198,25 @@ struct op {
     const char *help; /* one line for --help */
     const char *group;
     int src_shape, dst_shape;
-    bool sized;     /* the sizes of -b and -e apply; otherwise it is always one element, or none */
-    bool reduces;   /* has a redop */
-    bool rooted;    /* has a root */
-    bool in_place;  /* is measured in place, too */
-    bool routed;    /* between pairs of PEs: --pattern applies */
-    bool threaded;  /* --threads and --contexts apply */
-    bool ping_pong; /* an iteration between two PEs is two messages, there and back */
-    unsigned types; /* bits of dtypes[]; 0: all */
+    bool sized;      /* the sizes of -b and -e apply; otherwise it is always one element, or none */
+    bool reduces;    /* has a redop */
+    bool rooted;     /* has a root */
+    bool in_place;   /* is measured in place, too */
+    bool routed;     /* between pairs of PEs: --pattern applies */
+    bool threaded;   /* --threads and --contexts apply */
+    bool ping_pong;  /* an iteration between two PEs is two messages, there and back */
+    bool returns;    /* the value comes back to the host: not in a graph */
+    bool quiet_last; /* one quiet completes a series */
+    bool answers;    /* each side waits for a word that the other one sets */
+    bool by_thread;  /* in a kernel: by a thread only */
+    int kernel;      /* enum kernel_op of kernels.h; 0: none */
+    unsigned types;  /* bits of dtypes[]; 0: all */
     int default_type;
     double (*bus)(int npes); /* bus bandwidth / algorithm bandwidth; NULL: 1 */
     /* Iterations first .. first + n - 1, back to back; complete on return. */
     void (*run)(struct call *call, size_t first, size_t n);
+    /* Puts an iteration, the turn-th of its series, into the stream. NULL: not on streams. */
+    void (*enqueue)(struct call *call, const struct rotor *at, size_t turn, cudaStream_t stream);
     /* The time that n iterations take on this PE; NULL: that of run. */
     double (*seconds)(struct call *call, size_t n);
     struct origin (*origin)(const struct call *call, int block);
@@ -212,7 +244,7 @@ struct area {
 
 /* Words that PEs share besides the pool. */
 struct board {
-    uint64_t signal, word;
+    uint64_t signal, word, turn;
     uint64_t entered[]; /* one for each PE: op_sync.c */
 };
 
@@ -237,25 +269,35 @@ struct call {
     char *src, *dst; /* in copy 0 */
     struct board *board;
     uint64_t fetched; /* atomics: the last value that came back */
+    bool checking;    /* values are looked at afterwards */
+    bool prepared;    /* call_prepare() was called for the next call_run() */
+    struct {
+        void *graph[2]; /* many iterations, and the rest; or one each, in turns */
+        size_t iters[2], first, n;
+    } graphs;
 };
 
 struct pool {
     char *base;
+    char *image; /* base, or host memory of the same size */
     size_t bytes;
     size_t cache;   /* bytes of the last-level cache */
     bool rotates;   /* there was memory for more than one copy */
     size_t touched; /* bytes from its start that are mapped from all PEs */
     struct board *board;
+    uint64_t signals, turns; /* answers that this PE has waited for, by word of the board */
 };
 
 /* The memory for all lines of a run. False: its options->error says what is missing. */
 bool pool_open(struct run *run);
-void pool_close(struct pool *pool);
+void pool_close(struct run *run);
 /* Fills in areas, stride, copies, src and dst from op, type, count and in_place. */
 void call_place(struct call *call, struct pool *pool, size_t max_copies);
 /* Brings the copies of all PEs into this PE's page tables. All have filled theirs. */
 void call_touch(const struct call *call);
 void copy_fill(const struct call *call, size_t copy, const struct data *data);
+/* All copies. Those of device memory are copies of the first one, with its canaries. */
+void copies_fill(const struct call *call, const struct data *data);
 size_t copy_wrong(const struct call *call, size_t copy, const struct data *data);
 
 /* Goes round the copies. */
@@ -282,6 +324,76 @@ static inline void rotor_next(struct rotor *rotor)
         rotor->left = rotor->copies;
     }
 }
+
+/* ---- gpu.c: the GPU, through libcuda opened at run time. A call that fails ends the job -------
+ */
+
+/* Selects a device for this PE. False: options->error says why. */
+bool gpu_open(struct options *options);
+bool gpu_holds(const void *ptr); /* whether it is device memory */
+size_t gpu_cache_bytes(void);
+int gpu_multiprocessors(void);
+const char *gpu_name(void);
+cudaStream_t gpu_stream(void);
+void gpu_synchronize(void);
+void gpu_upload(void *device, const void *host, size_t nbytes);
+void gpu_download(void *host, const void *device, size_t nbytes);
+void gpu_copy(void *dst, const void *src, size_t nbytes);
+/* What the stream is given between begin and end becomes a graph. */
+void gpu_graph_begin(void);
+void *gpu_graph_end(void);
+void gpu_graph_launch(void *graph);
+void gpu_graph_drop(void *graph);
+/* kernel_image.c, kernel.c: the kernels, and one series of an op. */
+enum kernel { KERNEL_OF_WORDS, KERNEL_OF_THREAD, KERNEL_OF_WARP, KERNEL_OF_BLOCK, NUM_KERNELS };
+extern const void *const kernel_images[NUM_KERNELS];
+extern const bool kernels_compiled; /* there was an nvcc */
+/* Those of the mode. False: options->error says why. */
+bool gpu_load_kernels(struct options *options);
+/* together: barriers and collectives. */
+void gpu_launch(enum kernel kernel, bool together, unsigned blocks, unsigned threads, void *args);
+void kernel_run(struct call *call, size_t first, size_t n);
+/* The word of the job that kernels write what came back into. */
+uint64_t *gpu_result(void);
+
+/* ---- execute.c: a series, in the mode of the options ------------------------------------------
+ */
+
+/* What need not be timed; all PEs call it, then call_run() with the same iterations. */
+void call_prepare(struct call *call, size_t first, size_t n);
+/* Iterations first .. first + n - 1; complete on return. Prepares, if nobody has. */
+void call_run(struct call *call, size_t first, size_t n);
+void call_release(struct call *call);
+/* The value that answer number `turn` of this series carries, by signal or p, and how to wait. */
+struct answer {
+    uint64_t set, wanted;
+    int op, cmp;
+};
+struct answer answer_of(struct call *call, uint64_t *count, size_t turn);
+/* A word of the board of this PE, in whatever memory. */
+void board_set(struct call *call, uint64_t *word, uint64_t value);
+uint64_t board_get(struct call *call, const uint64_t *word);
+
+/* ---- op_stream.c: ops on streams ------------------------------------------------------------- */
+
+#define ENQUEUE(name)                                                                              \
+    void name##_enqueue(struct call *call, const struct rotor *at, size_t turn, cudaStream_t stream)
+ENQUEUE(put);
+ENQUEUE(put_nbi);
+ENQUEUE(get);
+ENQUEUE(get_nbi);
+ENQUEUE(put_signal);
+ENQUEUE(signal);
+ENQUEUE(ping_pong);
+ENQUEUE(p);
+ENQUEUE(g);
+ENQUEUE(barrier);
+ENQUEUE(sync);
+ENQUEUE(broadcast);
+ENQUEUE(all_reduce);
+ENQUEUE(reduce_scatter);
+ENQUEUE(all_gather);
+ENQUEUE(all_to_all);
 
 /* ---- measure.c, check.c ------------------------------------------------------------------------
  */

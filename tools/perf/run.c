@@ -121,6 +121,14 @@ static void measure_and_check(struct call *call, struct pool *pool, bool in_plac
     call_place(call, pool, (size_t)most * (size_t)threads);
     measure(call, line->iters, figures);
     check(call, figures);
+    call_release(call);
+}
+
+/* The calls on streams and in kernels are NVSHMEM's, which has no blocks in place. */
+static bool measured_in_place(const struct call *call)
+{
+    bool one = call->op->src_shape == SHAPE_ONE && call->op->dst_shape == SHAPE_ONE;
+    return call->op->in_place && (call->options->mode == MODE_HOST || one);
 }
 
 static void do_line(const struct plan *plan, const struct call *planned)
@@ -137,7 +145,7 @@ static void do_line(const struct plan *plan, const struct call *planned)
     if (call.me == 0)
         progress_show(work->done, call.op->name, call.size);
     measure_and_check(&call, &run->pool, false, &line);
-    if (call.op->in_place)
+    if (measured_in_place(&call))
         measure_and_check(&call, &run->pool, true, &line);
     work->done++;
     lines_add(&run->lines, &line);

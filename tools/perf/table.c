@@ -35,6 +35,22 @@ static void print_sizes(const struct options *options)
                options->check);
 }
 
+static void print_mode(const struct options *options)
+{
+    static const char *const texts[] = {"called by the host",
+                                        "on a stream",
+                                        "on a stream, as a graph that is replayed",
+                                        "in a kernel of one thread",
+                                        "in a kernel of one warp",
+                                        "in a kernel of blocks"};
+    if (options->device)
+        printf("# memory: device, %s on PE 0\n", gpu_name());
+    if (options->device || options->mode != MODE_HOST)
+        printf("# mode: %s; %s\n", texts[options->mode],
+               options->blocking ? "each iteration is waited for"
+                                 : "a series is started at once, then waited for");
+}
+
 static void print_buffers(const struct options *options, const struct pool *pool)
 {
     if (pool->rotates)
@@ -50,6 +66,7 @@ void table_start(const struct run *run)
     const struct pe_info *pes = run->pes;
     printf("# nvs-perf %s nPEs %d\n", NVS_VERSION_STRING, run->npes);
     print_sizes(run->options);
+    print_mode(run->options);
     print_buffers(run->options, &run->pool);
     printf("# time: that of the slowest PE, mean of the iterations\n#\n# Using PEs\n");
     for (int pe = 0; pe < run->npes; pe++)

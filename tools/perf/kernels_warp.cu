@@ -1,0 +1,17 @@
+/*
+ * kernels_warp.cu - the ops of a warp.
+ */
+#include "kernels_scope.cuh"
+
+SCOPE(by_warp, nvshmemx, _warp, threadIdx.x % 32, __syncwarp())
+
+NVSD_KERNEL(perf_warp, struct kernel_args, a)
+{
+    run<by_warp>(a);
+}
+
+/* A kernel of its own, so that its registers are not the others'. */
+NVSD_KERNEL(perf_warp_together, struct kernel_args, a)
+{
+    run_collective<by_warp>(a);
+}
