@@ -7,7 +7,7 @@ from rows import COLLECTIVES, REDUCE, size_text
 from systems import PEERS
 
 COLOUR = {"floor": "#888888", "nvs": "#0b6e4f", "oshmem": "#c8553d", "ompi": "#e09f3e",
-          "mpich": "#5b6abf"}
+          "mpich": "#5b6abf", "nvshmem": "#c8553d", "nccl": "#e09f3e", "torch": "#5b6abf"}
 STYLE = ("text{font:12px sans-serif;fill:#222} .title{font-size:15px;font-weight:bold} "
          ".grid{stroke:#ddd} .axis{stroke:#222}")
 
@@ -63,12 +63,12 @@ class LogScale:
         return [float(self.base) ** k for k in range(self.first, self.last + 1)]
 
 
-def reduce_plot(judged_rows):
+def reduce_plot(judged_rows, heading="All-reduce of floats, two PEs: microseconds"):
     """Time of an all-reduce over its size, for each system."""
     found = [judged for judged in judged_rows if judged.row.metric == "all_reduce" and judged.us]
     if not found:
         return None
-    drawing = Drawing(720, 420, "All-reduce of floats, two PEs: microseconds")
+    drawing = Drawing(720, 420, heading)
     names = [name for name in COLUMN if any(name in judged.us for judged in found)]
     every = [judged.us[name].middle for judged in found for name in names if name in judged.us]
     y_of = LogScale(every, 360, 60)

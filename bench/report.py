@@ -8,7 +8,8 @@ from systems import PEERS
 from verdict import MET, MISSED, NOISE
 
 HERE = pathlib.Path(__file__).resolve().parent
-COLUMN = {"floor": "floor", "nvs": "nvs", "oshmem": "OSHMEM", "ompi": "Open MPI", "mpich": "MPICH"}
+COLUMN = {"floor": "floor", "nvs": "nvs", "oshmem": "OSHMEM", "ompi": "Open MPI", "mpich": "MPICH",
+          "nvshmem": "NVSHMEM", "nccl": "NCCL", "torch": "PyTorch"}
 
 
 def number(value):
@@ -26,8 +27,15 @@ def spread_text(spread):
     return f"{number(spread.middle)} ({number(spread.low)}–{number(spread.high)})"
 
 
-def unit_of(judged):
-    return " µs" if judged.row.rule and judged.row.rule.kind == "time" else ""
+def seen_text(judged):
+    """What the rule compares: a ratio, or a figure with its unit."""
+    row = judged.row
+    if not row.rule or not judged.against or row.rule.kind != "time":
+        return spread_text(judged.against) if row.rule else ""
+    spread = judged.against
+    low, high = sorted((row.shown(spread.low), row.shown(spread.high)))
+    return (f"{number(row.shown(spread.middle))} ({number(low)}–{number(high)}) "
+            f"{row.unit}")
 
 
 def title(judged):
@@ -50,18 +58,19 @@ def present(judged_rows):
     return [name for name in COLUMN if any(name in judged.us for judged in judged_rows)]
 
 
-def section_table(judged_rows):
+def section_table(judged_rows, every_peer=PEERS):
     names = present(judged_rows)
-    peers = [name for name in PEERS if name in names]
-    headings = (["µs"] + [COLUMN[name] for name in names] +
+    peers = [name for name in every_peer if name in names]
+    headings = ([judged_rows[0].row.unit] + [COLUMN[name] for name in names] +
                 [f"{COLUMN[name]} takes" for name in peers] + ["target", "seen", "verdict"])
     lines = []
     for judged in judged_rows:
-        us = [number(judged.us[name].middle) if name in judged.us else "–" for name in names]
+        figures = [number(judged.row.shown(judged.us[name].middle)) if name in judged.us else "–"
+                   for name in names]
         slower = [times(judged.ratios.get(name)) for name in peers]
         rule = judged.row.rule
-        seen = spread_text(judged.against) + unit_of(judged) if rule else ""
-        lines.append([title(judged), *us, *slower, rule.text if rule else "", seen, judged.verdict])
+        lines.append([title(judged), *figures, *slower, rule.text if rule else "",
+                      seen_text(judged), judged.verdict])
     return table(headings, lines)
 
 
@@ -73,8 +82,8 @@ def sections(judged_rows):
     return found
 
 
-def all_tables(judged_rows):
-    return "\n\n".join(f"### {name}\n\n{section_table(rows)}"
+def all_tables(judged_rows, every_peer=PEERS):
+    return "\n\n".join(f"### {name}\n\n{section_table(rows, every_peer)}"
                        for name, rows in sections(judged_rows).items())
 
 
@@ -98,8 +107,8 @@ def missed_text(judged_rows, reasons):
         if judged.verdict in (MISSED, NOISE):
             why = reasons.get(judged.row.key, "no reason is known yet.")
             lines.append(f"- **{title(judged)}** ({judged.verdict}): "
-                         f"{spread_text(judged.against)}{unit_of(judged)}, target "
-                         f"{judged.row.rule.text}: {' '.join(why.split())}")
+                         f"{seen_text(judged)}, target {judged.row.rule.text}: "
+                         f"{' '.join(why.split())}")
     return "\n".join(lines) or "None."
 
 

@@ -26,6 +26,12 @@ class Row:
     rule: Rule | None
     system: str = "nvs"  # whose figure is judged
 
+    unit = "µs"
+
+    def shown(self, us):
+        """A figure as the tables show it, in `unit`."""
+        return us
+
     @property
     def key(self):
         """Names the row in notes.toml and in the JSON file."""
@@ -36,6 +42,8 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 def size_text(nbytes):
+    if nbytes >= KIB * MIB:
+        return f"{nbytes // (KIB * MIB)} GiB"
     if nbytes >= MIB:
         return f"{nbytes // MIB} MiB"
     return f"{nbytes // KIB} KiB" if nbytes >= KIB else f"{nbytes} B"

@@ -63,9 +63,9 @@ def like(samples, row):
     return quotients(ours, other)
 
 
-def compare_peers(judged):
+def compare_peers(judged, peers):
     """Ahead of all is met; behind any is missed."""
-    found = [judged.ratios[name] for name in PEERS if name in judged.ratios]
+    found = [judged.ratios[name] for name in peers if name in judged.ratios]
     if not found:
         return
     judged.against = max(found, key=lambda spread: spread.middle)
@@ -73,11 +73,11 @@ def compare_peers(judged):
     judged.verdict = next(v for v in (MISSED, NOISE, MET) if v in verdicts)
 
 
-def judge(row, samples):
+def judge(row, samples, peers=PEERS):
     judged = Judged(row)
     key = (row.metric, row.nbytes)
     ours = samples.of("nvs", key)
-    for name in ("floor", "nvs", *PEERS):
+    for name in ("floor", "nvs", *peers):
         spread = Spread.of(samples.of(name, key))
         if spread:
             judged.us[name] = spread
@@ -90,7 +90,7 @@ def judge(row, samples):
         judged.us["beside"] = beside
         judged.ratios["beside"] = Spread.of(per_floor(samples, row.metric, row.nbytes))
     if row.rule and row.rule.kind == "peers":
-        compare_peers(judged)
+        compare_peers(judged, peers)
     elif row.rule:
         judged.against = {
             "floor": lambda: judged.ratios.get("floor"),
@@ -103,5 +103,5 @@ def judge(row, samples):
     return judged
 
 
-def judge_all(rows, samples):
-    return [judge(row, samples) for row in rows]
+def judge_all(rows, samples, peers=PEERS):
+    return [judge(row, samples, peers) for row in rows]
