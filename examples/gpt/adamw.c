@@ -41,17 +41,12 @@ static ALWAYS_INLINE void squares_sum_body(const real *x, size_t n, double *sum)
 
 SIMD_FUNCTION(static, squares_sum, (const real *x, size_t n, double *sum), (x, n, sum))
 
-/* The constants of one update. */
-struct update {
-    real clip, mean_keep, square_keep, rate, square_scale, decay;
-};
-
 static ALWAYS_INLINE void update_body(const struct adamw *a, real *restrict p,
-                                      const real *restrict grads, struct update u)
+                                      const real *restrict grads, real clip, struct adamw_update u)
 {
     real *restrict mean = a->mean, *restrict square = a->square;
     for (size_t i = 0; i < a->nparams; i++) {
-        real g = grads[i] * u.clip;
+        real g = grads[i] * clip;
         mean[i] = u.mean_keep * mean[i] + (1 - u.mean_keep) * g;
         square[i] = u.square_keep * square[i] + (1 - u.square_keep) * g * g;
         real deviation = real_sqrt(square[i] * u.square_scale) + (real)EPSILON;
@@ -60,24 +55,28 @@ static ALWAYS_INLINE void update_body(const struct adamw *a, real *restrict p,
 }
 
 SIMD_FUNCTION(static, update,
-              (const struct adamw *a, real *restrict p, const real *restrict grads,
-               struct update u),
-              (a, p, grads, u))
+              (const struct adamw *a, real *restrict p, const real *restrict grads, real clip,
+               struct adamw_update u),
+              (a, p, grads, clip, u))
+
+struct adamw_update adamw_update_at(long step, double lr)
+{
+    return (struct adamw_update){
+        .mean_keep = (real)BETA_MEAN,
+        .square_keep = (real)BETA_SQUARE,
+        .rate = (real)(lr / (1 - pow(BETA_MEAN, (double)step))),
+        .square_scale = (real)(1 / (1 - pow(BETA_SQUARE, (double)step))),
+        .decay = (real)(1 - lr * DECAY),
+    };
+}
 
 void adamw_step(struct adamw *a, real *params, const real *grads, double lr)
 {
     double squares;
     squares_sum(grads, a->nparams, &squares);
-    double length = sqrt(squares), steps = (double)++a->step;
-    struct update u = {
-        .clip = (real)(length > MAX_LENGTH ? MAX_LENGTH / length : 1),
-        .mean_keep = (real)BETA_MEAN,
-        .square_keep = (real)BETA_SQUARE,
-        .rate = (real)(lr / (1 - pow(BETA_MEAN, steps))),
-        .square_scale = (real)(1 / (1 - pow(BETA_SQUARE, steps))),
-        .decay = (real)(1 - lr * DECAY),
-    };
-    update(a, params, grads, u);
+    double length = sqrt(squares);
+    real clip = (real)(length > MAX_LENGTH ? MAX_LENGTH / length : 1);
+    update(a, params, grads, clip, adamw_update_at(++a->step, lr));
 }
 
 double learning_rate(double peak, long step, double progress)

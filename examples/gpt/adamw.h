@@ -18,6 +18,12 @@ struct adamw {
 int adamw_create(struct adamw *a, size_t nparams);
 void adamw_destroy(struct adamw *a);
 
+/* The constants of one update, but for the length of the gradient: step counts from 1. */
+struct adamw_update {
+    real mean_keep, square_keep, rate, square_scale, decay;
+};
+struct adamw_update adamw_update_at(long step, double lr);
+
 /* One update of params. Gradients longer than 1 (all together) are shortened to 1. */
 void adamw_step(struct adamw *a, real *params, const real *grads, double lr);
 

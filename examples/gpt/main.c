@@ -1,8 +1,8 @@
 /*
  * main.c - trains a byte-level GPT on all PEs of a job, then lets it write.
  *
- * Reading order: train.c is the part about nvs; passes.c is the model; layers.c, attention.c,
- * linear.c and matmul.c are its arithmetic; the rest is what any program needs.
+ * Reading order: train.c and backend_cpu.c are the part about nvs; passes.c is the model; layers.c,
+ * attention.c, linear.c and matmul.c are its arithmetic; the rest is what any program needs.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,14 +46,18 @@ static int inputs_agree(const struct text *text, int failed, const char *error)
     return first == nvs_n_pes() ? 0 : -1;
 }
 
-static void header_print(const struct options *o, const struct text *text)
+static void header_print(const struct trainer *t)
 {
+    const struct options *o = t->options;
+    char device[400];
     const struct gpt_config *m = &o->model;
     printf("model    %d layers, %d wide, %d heads, context %d: %zu parameters\n", m->layers,
            m->width, m->heads, m->context, gpt_nparams(m));
-    printf("text     %zu bytes\n", text->size);
+    t->backend->describe(t, device, sizeof(device));
+    printf("text     %zu bytes\n", t->text->size);
+    printf("device   %s\n", device);
     printf("batch    %ld sequences of %d bytes, shared by %d PE%s\n\n", o->batch, m->context,
-           nvs_n_pes(), nvs_n_pes() == 1 ? "" : "s");
+           t->npes, t->npes == 1 ? "" : "s");
     fflush(stdout);
 }
 
@@ -86,13 +90,14 @@ static int job_run(const struct options *o)
         text_load(o->texts, o->ntexts, (size_t)o->model.context + 1, &text, error, sizeof(error));
     if (!failed && nvs_my_pe() == 0)
         failed = svg_check(o->svg, error, sizeof(error));
-    if (inputs_agree(&text, failed, error)) {
+    const struct backend *backend = NULL;
+    if (inputs_agree(&text, failed, error) || !(backend = backend_choose(o))) {
         text_free(&text);
         return -1;
     }
-    if (nvs_my_pe() == 0)
-        header_print(o, &text);
-    trainer_create(&trainer, o, &text);
+    trainer_create(&trainer, o, &text, backend);
+    if (trainer.pe == 0)
+        header_print(&trainer);
     failed = trainer_run(&trainer);
     if (!failed && trainer.pe == 0)
         failed = results_show(&trainer);

@@ -10,11 +10,18 @@
 
 enum { OPTIONS_MAX_TEXTS = 64 };
 
+/* In the order of the choices in options.c. */
+enum device { DEVICE_AUTO, DEVICE_CPU, DEVICE_GPU };
+enum precision { PRECISION_AUTO, PRECISION_FLOAT32, PRECISION_BFLOAT16 };
+
 struct options {
     struct gpt_config model;
-    long steps;     /* 0: no limit */
-    double seconds; /* 0: no limit */
-    long batch;     /* sequences of the global batch */
+    int device, precision; /* enum device, enum precision */
+    int bfloat16_grads;    /* GPU: what PEs send each other; 0: float32 */
+    int no_graph;          /* GPU: put every step into the streams anew */
+    long steps;            /* 0: no limit */
+    double seconds;        /* 0: no limit */
+    long batch;            /* sequences of the global batch */
     double lr;
     long seed;
     long sample; /* bytes to generate at the end */

@@ -36,9 +36,14 @@ void reporter_step(struct reporter *r, const struct progress *p, bool last)
 {
     if (!last && !reporter_due(r, p))
         return;
-    printf("%sstep %5ld   loss %6.3f   %7.0f tokens/s   communication %4.1f %%   %5.1f s%s",
+    char exposed[40] = "";
+    if (p->overlapped)
+        snprintf(exposed, sizeof(exposed), " (exposed %.1f %%)",
+                 100 * p->exposed_seconds / p->seconds);
+    printf("%sstep %5ld   loss %6.3f   %7.0f tokens/s   communication %4.1f %%%s   %5.1f s%s",
            r->terminal ? "\r" : "", p->step, p->loss, p->tokens / p->seconds,
-           100 * p->comm_seconds / p->seconds, p->seconds, r->terminal && !last ? " " : "\n");
+           100 * p->comm_seconds / p->seconds, exposed, p->seconds,
+           r->terminal && !last ? " " : "\n");
     fflush(stdout);
     r->printed_seconds = p->seconds;
     r->printed_step = p->step;

@@ -12,7 +12,9 @@ struct progress {
     double loss;         /* of the latest step */
     double tokens;       /* bytes that all PEs together have learnt from */
     double seconds;      /* since training began */
-    double comm_seconds; /* of these, inside of collective calls */
+    double comm_seconds; /* of these, while gradients were added up, waiting included */
+    bool overlapped;     /* adding up goes on beside computing, and this part of it alone: */
+    double exposed_seconds;
 };
 
 /* Whether lines may be rewritten in place, and when the last one was. */

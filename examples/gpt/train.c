@@ -1,11 +1,9 @@
 /*
  * train.c - data-parallel training over nvs.
  *
- * Every PE holds the whole model and learns from its own share of each global batch. Derivatives
- * are scaled by 1 / (positions of the global batch) from the start, so that the sum over PEs is the
- * average over the batch also when shares differ in size. One nvs_all_reduce for each step adds the
- * gradients, in place, in symmetric memory; loss and progress travel behind them in the same call.
- * Then every PE makes the same update.
+ * Every PE holds the whole model and learns from its own share of each global batch; backend_cpu.c
+ * and backend_gpu.c say how the gradients of all shares are added up. Afterwards every PE makes the
+ * same update, so the parameters stay the same without being sent again.
  *
  * The clock of PE 0 decides when to stop: PEs that each looked at their own would disagree about
  * the last step, and one of them would wait for ever.
@@ -16,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adamw.h"
 #include "nvs.h"
 
-enum { CHUNK_POSITIONS = 256, FINAL_STEPS = 10 };
+enum { FINAL_STEPS = 10 };
 
 _Noreturn void die(const char *what, const char *reason)
 {
@@ -34,76 +33,49 @@ static void params_share(struct trainer *t)
         die("nvs_broadcast", nvs_last_error());
 }
 
-void trainer_create(struct trainer *t, const struct options *options, const struct text *text)
+void trainer_create(struct trainer *t, const struct options *options, const struct text *text,
+                    const struct backend *backend)
 {
-    int context = options->model.context;
-    size_t nparams = gpt_nparams(&options->model);
-    *t = (struct trainer){.options = options, .text = text, .pe = nvs_my_pe(), .npes = nvs_n_pes()};
-    t->chunk = context < CHUNK_POSITIONS ? CHUNK_POSITIONS / context : 1;
-    t->params = nvs_malloc(nparams * sizeof(float));
-    t->grads = nvs_malloc((nparams + TAIL_NELEMS) * sizeof(float));
-    if (!t->params || !t->grads)
+    long batch = options->batch, pe = nvs_my_pe(), npes = nvs_n_pes();
+    *t = (struct trainer){.options = options,
+                          .text = text,
+                          .backend = backend,
+                          .pe = (int)pe,
+                          .npes = (int)npes,
+                          .first = batch * pe / npes,
+                          .end = batch * (pe + 1) / npes,
+                          .scale = 1 / ((double)batch * options->model.context)};
+    t->params = nvs_malloc(gpt_nparams(&options->model) * sizeof(float));
+    if (!t->params)
         die("nvs_malloc", nvs_last_error());
-    t->gpt = gpt_create(&options->model, t->chunk, t->params, t->grads);
-    t->bytes = malloc((size_t)t->chunk * (size_t)context);
-    t->targets = malloc((size_t)t->chunk * (size_t)context);
-    if (!t->gpt || !t->bytes || !t->targets || adamw_create(&t->adamw, nparams))
+    t->gpt = gpt_create(&options->model, 1, t->params, NULL);
+    if (!t->gpt)
         die("the model", "out of memory");
     params_share(t);
+    backend->create(t);
 }
 
 void trainer_destroy(struct trainer *t)
 {
+    t->backend->destroy(t);
     free(t->losses);
-    adamw_destroy(&t->adamw);
-    free(t->targets);
-    free(t->bytes);
     gpt_destroy(t->gpt);
-    nvs_free(t->grads);
     nvs_free(t->params);
 }
 
-/* Adds the gradients of sequences first .. end - 1 of the global batch; returns their loss. */
-static double share_compute(struct trainer *t, long first, long end)
+void trainer_draw(const struct trainer *t, long step, long index, unsigned char *bytes,
+                  unsigned char *targets)
 {
-    const struct options *o = t->options;
-    int context = o->model.context;
-    double loss = 0;
-    float scale = (float)(1 / ((double)o->batch * context));
-    for (long at = first; at < end; at += t->chunk) {
-        int count = end - at < t->chunk ? (int)(end - at) : t->chunk;
-        for (int i = 0; i < count; i++)
-            text_draw(t->text, (uint64_t)o->seed, t->progress.step, at + i, context,
-                      t->bytes + i * context, t->targets + i * context);
-        loss += gpt_forward_backward(t->gpt, t->bytes, t->targets, count, scale);
-    }
-    return loss / ((double)o->batch * context);
+    text_draw(t->text, (uint64_t)t->options->seed, step, index, t->options->model.context, bytes,
+              targets);
 }
 
-/* The part of the run that is over when the current step is done, by the steps or by the clock. */
-static double progress_now(const struct trainer *t, double began)
+float trainer_progress(const struct trainer *t)
 {
     const struct options *o = t->options;
     double by_steps = o->steps ? (double)(t->progress.step + 1) / (double)o->steps : 0;
-    double by_clock = o->seconds > 0 ? (clock_seconds() - began) / o->seconds : 0;
-    return fmax(by_steps, by_clock);
-}
-
-/* Computes this PE's share and adds it to those of the others. */
-static void gradients_average(struct trainer *t, double began)
-{
-    long batch = t->options->batch;
-    size_t nparams = t->gpt->nparams;
-    float *tail = t->grads + nparams;
-    memset(t->grads, 0, nparams * sizeof(float));
-    tail[TAIL_LOSS] =
-        (float)share_compute(t, batch * t->pe / t->npes, batch * (t->pe + 1) / t->npes);
-    tail[TAIL_PROGRESS] = t->pe == 0 ? (float)progress_now(t, began) : 0;
-    double entered = clock_seconds();
-    if (nvs_all_reduce(NVS_TEAM_WORLD, t->grads, t->grads, nparams + TAIL_NELEMS, NVS_FLOAT32,
-                       NVS_SUM, NULL))
-        die("nvs_all_reduce", nvs_last_error());
-    t->progress.comm_seconds += clock_seconds() - entered;
+    double by_clock = o->seconds > 0 ? (clock_seconds() - t->began) / o->seconds : 0;
+    return t->pe == 0 ? (float)fmax(by_steps, by_clock) : 0;
 }
 
 static void loss_record(struct trainer *t, float loss)
@@ -124,12 +96,12 @@ static void loss_record(struct trainer *t, float loss)
 int trainer_run(struct trainer *t)
 {
     struct reporter reporter;
-    const float *tail = t->grads + t->gpt->nparams;
-    double began = clock_seconds(), progress = 0;
+    double progress = 0;
+    t->began = clock_seconds();
     reporter_init(&reporter);
     while (progress < 1) {
-        double lr = learning_rate(t->options->lr, t->progress.step, progress);
-        gradients_average(t, began);
+        float tail[TAIL_NELEMS];
+        t->backend->step(t, learning_rate(t->options->lr, t->progress.step, progress), tail);
         loss_record(t, tail[TAIL_LOSS]);
         if (!isfinite(tail[TAIL_LOSS])) {
             if (t->pe == 0)
@@ -138,11 +110,11 @@ int trainer_run(struct trainer *t)
             return -1;
         }
         progress = (double)tail[TAIL_PROGRESS];
-        adamw_step(&t->adamw, t->params, t->grads, lr);
-        t->progress.seconds = clock_seconds() - began;
+        t->progress.seconds = clock_seconds() - t->began;
         if (t->pe == 0)
             reporter_step(&reporter, &t->progress, progress >= 1);
     }
+    t->backend->params_fetch(t);
     return 0;
 }
 

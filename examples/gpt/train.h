@@ -1,31 +1,28 @@
 /*
- * train.h - data-parallel training: the part of this example that is about nvs.
+ * train.h - data-parallel training.
  */
 #ifndef GPT_TRAIN_H
 #define GPT_TRAIN_H
 
-#include "adamw.h"
+#include "backend.h"
 #include "model.h"
 #include "options.h"
 #include "report.h"
 #include "text.h"
 
-/* Behind the gradients travel two numbers that all PEs need after each step: its loss, and how much
- * of the run is over. */
-enum { TAIL_LOSS, TAIL_PROGRESS, TAIL_NELEMS };
-
 struct trainer {
     const struct options *options;
     const struct text *text;
+    const struct backend *backend;
+    void *state; /* the back end's */
     int pe, npes;
-    struct gpt *gpt;
-    struct adamw adamw;
-    float *params; /* symmetric memory, nparams */
-    float *grads;  /* symmetric memory, nparams + TAIL_NELEMS */
-    unsigned char *bytes, *targets;
-    int chunk;     /* sequences that are computed at once */
-    float *losses; /* of every step, averaged over the global batch */
+    long first, end; /* this PE's share of each batch: sequences first .. end - 1 */
+    double scale;    /* 1 / positions of the global batch */
+    struct gpt *gpt; /* the parameters on the host, and what sample.c needs */
+    float *params;   /* symmetric memory, nparams */
+    float *losses;   /* of every step, averaged over the global batch */
     long max_losses;
+    double began;
     struct progress progress;
 };
 
@@ -34,9 +31,11 @@ struct trainer {
 _Noreturn void die(const char *what, const char *reason);
 
 /* Collective. */
-void trainer_create(struct trainer *t, const struct options *options, const struct text *text);
+void trainer_create(struct trainer *t, const struct options *options, const struct text *text,
+                    const struct backend *backend);
 
-/* Collective. Returns 0, or -1, on all PEs alike, if training went wrong; PE 0 has told how. */
+/* Collective. Returns 0, or -1, on all PEs alike, if training went wrong; PE 0 has told how. Then
+ * t->gpt has what was learnt. */
 int trainer_run(struct trainer *t);
 
 /* Collective. */
@@ -45,5 +44,14 @@ void trainer_destroy(struct trainer *t);
 /* The mean loss of the last ten steps: the loss of a single one depends on the luck of its batch.
  */
 double trainer_final_loss(const struct trainer *t);
+
+/* ---- for back ends ---- */
+
+/* A sequence of the global batch of a step, and the same moved on by one byte. */
+void trainer_draw(const struct trainer *t, long step, long index, unsigned char *bytes,
+                  unsigned char *targets);
+/* What this PE adds to TAIL_PROGRESS: PE 0 the part of the run that is over with the current step,
+ * the others nothing. */
+float trainer_progress(const struct trainer *t);
 
 #endif

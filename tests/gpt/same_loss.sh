@@ -3,7 +3,8 @@
 # 4 PEs, and the loss has fallen.
 set -euo pipefail
 nvsrun=$1 gpt=$2 scratch=$3
-options=(--steps 25 --layers 2 --width 64 --context 48 --sample 0 --svg "$scratch/loss.svg")
+options=(--device cpu --steps 25 --layers 2 --width 64 --context 48 --sample 0
+    --svg "$scratch/loss.svg")
 first=
 
 for npes in 1 2 3 4; do
