@@ -41,8 +41,8 @@ int main(int argc, char **argv)
     /* Streams of both PEs must not share a queue of the hardware: their kernels wait for each
      * other. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
-    /* Nor may a kernel be loaded when it is first launched: that waits for streams, and they wait for
-     * the gate. */
+    /* Nor may a kernel be loaded when it is first launched: that waits for streams, and they wait
+     * for the gate. */
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     Pair pair(std::max(bytes, MIB));
     printf("# two PEs on %s\n", pair.apart ? "two GPUs" : "one GPU");
