@@ -143,7 +143,7 @@ void nvsi_wake_members(const struct nvsi_team *team)
     }
 }
 
-static int lost(void)
+int nvsi_lost(void)
 {
     uint64_t failure = atomic_load_explicit(&nvsi.job->failure, memory_order_relaxed);
     if (NVSI_LIKELY(!failure))
@@ -183,15 +183,15 @@ int nvsi_wait_round(struct nvsi_wait *wait, int pe)
             if (status)
                 return status;
         }
-        return NVSI_UNLIKELY(round % CHECK_EVERY == CHECK_EVERY - 1) ? lost() : 0;
+        return NVSI_UNLIKELY(round % CHECK_EVERY == CHECK_EVERY - 1) ? nvsi_lost() : 0;
     }
     if (nvsi.transport->progress)
         nvsi.transport->progress();
     if (nvsi.config.spin < 0 && spin_again(wait))
-        return lost();
+        return nvsi_lost();
     if (round < policy.spin + policy.yield) {
         sched_yield();
-        return lost();
+        return nvsi_lost();
     }
     if (wait->asleep) {
         int status = nvsi_overdue(wait, pe);
@@ -202,7 +202,7 @@ int nvsi_wait_round(struct nvsi_wait *wait, int pe)
         announce(wait, pe);
         wait->asleep = true;
     }
-    return lost();
+    return nvsi_lost();
 }
 
 /* ---- words: comparing and waiting ----------------------------------------------------------- */

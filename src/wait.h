@@ -22,6 +22,9 @@ int nvsi_overdue(struct nvsi_wait *wait, int pe);
 void nvsi_overdue_warn(const char *where, int64_t waited_ms, int64_t due_ms);
 void nvsi_overdue_over(const char *where, int64_t waited_ms);
 
+/* NVS_ERR_PE_LOST, with a sentence that names the first PE that was lost; 0 if none was. */
+int nvsi_lost(void);
+
 /* The awaited thing has moved on: be quick, and patient, again. */
 static inline void nvsi_wait_again(struct nvsi_wait *wait)
 {

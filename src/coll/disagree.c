@@ -112,8 +112,10 @@ int nvsi_coll_gave_up(struct nvsi_coll *c, int team_pe, uint64_t word)
         return nvsi_coll_mismatch(c, team_pe);
     char where[128];
     where_words(c, seq, where, sizeof where);
-    nvsi_error(status, "%s: PE %d has given up this team, because %s failed", c->args->fn,
-               c->team->pes[team_pe], where);
+    /* Who was lost says more than who noticed it first. */
+    if (status != NVS_ERR_PE_LOST || !nvsi_lost())
+        nvsi_error(status, "%s: PE %d has given up this team, because %s failed", c->args->fn,
+                   c->team->pes[team_pe], where);
     nvsi_coll_break(c, status);
     return status;
 }
