@@ -47,7 +47,7 @@ else()
   message(STATUS "GPU kernels: none (NVS_CUDA=${NVS_CUDA}, no nvcc): device memory works by copies only")
 endif()
 
-# Nothing between our code and a warning. -static-global-template-stub: kernels that other units know.
+# nvcc hands the host pass to the project's compiler, with the project's warnings.
 set(nvs_nvcc_flags -std=c++17 -O3 -ccbin ${CMAKE_CXX_COMPILER} -Xcompiler -Wall,-Wextra)
 if(NVS_WERROR)
   list(APPEND nvs_nvcc_flags -Werror all-warnings)

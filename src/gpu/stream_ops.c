@@ -1,12 +1,14 @@
 /*
  * stream_ops.c - operations on streams of a GPU: what each becomes.
  *
- *   put, get       the copy engine; a few bytes of memory that the GPU reaches go by a kernel,
- * which is there sooner p              a kernel with the value among its arguments put_signal the
- * same, with a signal behind it in the same kernel, or in one of its own iput, iget     a kernel
- *   wait           a kernel of one block
- *   quiet          nothing: a stream does one thing after the other, and what it has done is
- * visible collectives    coll.h
+ *  - put, get: the copy engine; a few bytes of memory that the GPU reaches go by a kernel, which is
+ *    there sooner
+ *  - p: a kernel with the value among its arguments
+ *  - put_signal: the same as put, with a signal behind it in the same kernel, or in one of its own
+ *  - iput, iget: a kernel
+ *  - wait: a kernel of one block
+ *  - quiet: nothing. A stream does one thing after the other, and what it has done is visible
+ *  - collectives: coll.h
  *
  * Nothing here waits for the GPU but g, which returns a value.
  *

@@ -74,7 +74,7 @@ enum nvsi_dev_code {
     NVSI_DEV_EXIT = 7     /* nvshmem_global_exit in a kernel; value: the status */
 };
 
-/* Waits that last: each waiting thread takes an entry after NVSI_DEV_LONG_WAIT rounds, so that the
+/* Waits that last: each waiting thread takes an entry after some thousand rounds, so that the
  * host can say who waits for what. Pinned host memory; an entry is free while `busy` is 0. */
 #define NVSI_DEV_WAITS 64
 struct nvsi_dev_wait {
