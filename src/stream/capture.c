@@ -10,96 +10,8 @@
 #include "stream/queues.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 pthread_mutex_t nvsi_capture_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static int no_memory(void)
-{
-    return nvsi_error(NVS_ERR_MEMORY, "stream: no memory for a graph");
-}
-
-/* ---- sets of nodes --------------------------------------------------------------------------- */
-
-static int copy_tips(size_t **copy, const size_t *tips, size_t ntips)
-{
-    *copy = malloc((ntips + 1) * sizeof **copy);
-    if (!*copy)
-        return no_memory();
-    if (ntips)
-        memcpy(*copy, tips, ntips * sizeof **copy);
-    return 0;
-}
-
-static int set_tips(struct nvsi_queue *queue, const size_t *tips, size_t ntips)
-{
-    size_t *copy;
-    int status = copy_tips(&copy, tips, ntips);
-    if (status)
-        return status;
-    free(queue->tips);
-    queue->tips = copy;
-    queue->ntips = ntips;
-    return 0;
-}
-
-static int add_tips(struct nvsi_queue *queue, const size_t *tips, size_t ntips)
-{
-    size_t *all = realloc(queue->tips, (queue->ntips + ntips + 1) * sizeof *all);
-    if (!all)
-        return no_memory();
-    queue->tips = all;
-    for (size_t i = 0; i < ntips; i++) {
-        size_t k = 0;
-        while (k < queue->ntips && all[k] != tips[i])
-            k++;
-        if (k == queue->ntips)
-            all[queue->ntips++] = tips[i];
-    }
-    return 0;
-}
-
-/* ---- graphs ---------------------------------------------------------------------------------- */
-
-void nvsx_graph_release(struct nvsi_graph *graph)
-{
-    if (!graph || atomic_fetch_sub(&graph->refs, 1) > 1)
-        return;
-    for (size_t i = 0; i < graph->nnodes; i++) {
-        free(graph->nodes[i].payload);
-        free(graph->nodes[i].after);
-    }
-    free(graph->nodes);
-    free(graph);
-}
-
-size_t nvsx_graph_nodes(const struct nvsi_graph *graph)
-{
-    return graph->nnodes;
-}
-
-static int add_node(struct nvsi_graph *graph, const struct nvsi_node *model)
-{
-    if (graph->nnodes == graph->room) {
-        size_t room = graph->room ? 2 * graph->room : 16;
-        struct nvsi_node *nodes = realloc(graph->nodes, room * sizeof *nodes);
-        if (!nodes)
-            return no_memory();
-        graph->nodes = nodes;
-        graph->room = room;
-    }
-    struct nvsi_node node = *model;
-    node.payload = malloc(node.nbytes + 1);
-    if (!node.payload)
-        return no_memory();
-    memcpy(node.payload, model->payload, node.nbytes);
-    if (copy_tips(&node.after, model->after, model->nafter)) {
-        free(node.payload);
-        return NVS_ERR_MEMORY;
-    }
-    graph->nodes[graph->nnodes++] = node;
-    return 0;
-}
 
 /* ---- captures -------------------------------------------------------------------------------- */
 
@@ -149,7 +61,7 @@ static struct nvsi_capture *new_capture(struct nvsi_queue *origin)
     if (!capture || !graph) {
         free(capture);
         free(graph);
-        no_memory();
+        nvsi_nodes_no_memory();
         return NULL;
     }
     atomic_store(&graph->refs, 1);
@@ -200,24 +112,6 @@ int nvsx_capture_begin(void *stream)
     return status;
 }
 
-/* Whether all nodes come before the queue's tips: then waiting for the queue waits for all. */
-static int all_joined(const struct nvsi_queue *queue, const struct nvsi_graph *graph, bool *joined)
-{
-    bool *before = calloc(graph->nnodes + 1, sizeof *before);
-    if (!before)
-        return no_memory();
-    for (size_t i = 0; i < queue->ntips; i++)
-        before[queue->tips[i]] = true;
-    *joined = true;
-    for (size_t i = graph->nnodes; i-- > 0;) {
-        *joined &= before[i];
-        for (size_t k = 0; before[i] && k < graph->nodes[i].nafter; k++)
-            before[graph->nodes[i].after[k]] = true;
-    }
-    free(before);
-    return 0;
-}
-
 /* The queues that took part leave when they are used again. */
 static int end(struct nvsi_queue *queue, struct nvsi_graph **graph)
 {
@@ -225,7 +119,7 @@ static int end(struct nvsi_queue *queue, struct nvsi_graph **graph)
     if (!capture || capture->origin != queue)
         return NVSX_QUEUE_NO_CAPTURE;
     bool joined = false;
-    int status = all_joined(queue, capture->graph, &joined);
+    int status = nvsi_graph_all_before(queue, capture->graph, &joined);
     if (!status && !joined)
         status = NVSX_QUEUE_UNJOINED;
     if (!status) {
@@ -272,8 +166,8 @@ static int capture_task(struct nvsi_queue *queue, struct nvsi_capture *capture,
                              .after = queue->tips,
                              .nafter = queue->ntips};
     size_t tip = capture->graph->nnodes;
-    int status = add_node(capture->graph, &node);
-    return status ? status : set_tips(queue, &tip, 1);
+    int status = nvsi_graph_add(capture->graph, &node);
+    return status ? status : nvsi_tips_set(queue, &tip, 1);
 }
 
 int nvsi_capture_task(struct nvsi_queue *queue, struct nvsi_task *task)
@@ -288,61 +182,13 @@ int nvsi_capture_task(struct nvsi_queue *queue, struct nvsi_task *task)
     return status;
 }
 
-/* Node number i of the graph, as a node of the queue's capture, in which the graph's nodes begin at
- * number `base` and its lanes behind `lanes`. */
-static int adopt_node(struct nvsi_queue *queue, struct nvsi_graph *into, struct nvsi_node node,
-                      size_t base, size_t lanes)
-{
-    size_t *after;
-    int status = node.nafter ? copy_tips(&after, node.after, node.nafter)
-                             : copy_tips(&after, queue->tips, queue->ntips);
-    if (status)
-        return status;
-    for (size_t i = 0; i < node.nafter; i++)
-        after[i] += base;
-    if (!node.nafter)
-        node.nafter = queue->ntips;
-    node.after = after;
-    node.lane = node.lane ? node.lane + lanes - 1 : queue->lane;
-    status = add_node(into, &node);
-    free(after);
-    return status;
-}
-
-/* The queue goes on after all of the graph's nodes that no other of its nodes comes after. */
-static int after_graph(struct nvsi_queue *queue, const struct nvsi_graph *graph, size_t base)
-{
-    bool *inner = calloc(graph->nnodes + 1, sizeof *inner);
-    if (!inner)
-        return no_memory();
-    for (size_t i = 0; i < graph->nnodes; i++)
-        for (size_t k = 0; k < graph->nodes[i].nafter; k++)
-            inner[graph->nodes[i].after[k]] = true;
-    if (graph->nnodes)
-        queue->ntips = 0;
-    int status = 0;
-    for (size_t i = 0; !status && i < graph->nnodes; i++) {
-        size_t tip = base + i;
-        if (!inner[i])
-            status = add_tips(queue, &tip, 1);
-    }
-    free(inner);
-    return status;
-}
-
 int nvsi_capture_graph(struct nvsi_queue *queue, const struct nvsi_graph *graph)
 {
     pthread_mutex_lock(&nvsi_capture_lock);
     struct nvsi_capture *capture = capture_of(queue);
     int status = capture ? 0 : NVSX_QUEUE_NO_CAPTURE;
-    if (!status) {
-        size_t base = capture->graph->nnodes, lanes = capture->graph->nlanes;
-        capture->graph->nlanes += graph->nlanes - 1;
-        for (size_t i = 0; !status && i < graph->nnodes; i++)
-            status = adopt_node(queue, capture->graph, graph->nodes[i], base, lanes);
-        if (!status)
-            status = after_graph(queue, graph, base);
-    }
+    if (!status)
+        status = nvsi_graph_adopt(capture->graph, graph, queue);
     pthread_mutex_unlock(&nvsi_capture_lock);
     return status;
 }
@@ -351,7 +197,7 @@ int nvsi_capture_mark(struct nvsi_queue *queue, struct nvsi_mark *mark)
 {
     pthread_mutex_lock(&nvsi_capture_lock);
     struct nvsi_capture *capture = capture_of(queue);
-    int status = capture ? copy_tips(&mark->tips, queue->tips, queue->ntips) : 0;
+    int status = capture ? nvsi_tips_copy(&mark->tips, queue->tips, queue->ntips) : 0;
     if (capture && !status) {
         mark->ntips = queue->ntips;
         mark->capture = capture;
@@ -383,7 +229,7 @@ static int join(struct nvsi_queue *queue, struct nvsi_mark *mark)
         return NVSX_QUEUE_FOREIGN;
     if (!capture)
         join_capture(queue, mark->capture);
-    return add_tips(queue, mark->tips, mark->ntips);
+    return nvsi_tips_add(queue, mark->tips, mark->ntips);
 }
 
 int nvsi_capture_wait(struct nvsi_queue *queue, struct nvsi_mark *mark, bool *captured)

@@ -1,5 +1,5 @@
 /*
- * queues.h - what queue.c, mark.c, registry.c, capture.c and graph.c share.
+ * queues.h - what queue.c, mark.c, registry.c, capture.c, nodes.c and graph.c share.
  *
  * Locks: the registry's, then one queue's. A worker holds none while it waits for another queue or
  * runs a task. Captures have a lock of their own, which is taken before all others.
@@ -77,7 +77,7 @@ int nvsi_queue_of(void *stream, struct nvsi_queue **queue);
 /* The default queue and the blocking ones wait for each other: the points for a task of `queue`. */
 int nvsi_queue_order(struct nvsi_queue *queue, struct nvsi_task *task);
 
-/* ---- capture.c ---- */
+/* ---- nodes.c ---- */
 
 /* A step of a graph. */
 struct nvsi_node {
@@ -93,6 +93,23 @@ struct nvsi_graph {
     struct nvsi_node *nodes;
     size_t nnodes, room, nlanes;
 };
+
+int nvsi_nodes_no_memory(void); /* the error */
+/* A set of nodes, copied; *copy is for the caller to free. */
+int nvsi_tips_copy(size_t **copy, const size_t *tips, size_t ntips);
+/* What a queue's next node comes after: this alone; this, too. */
+int nvsi_tips_set(struct nvsi_queue *queue, const size_t *tips, size_t ntips);
+int nvsi_tips_add(struct nvsi_queue *queue, const size_t *tips, size_t ntips);
+/* A copy of the node and of its payload. */
+int nvsi_graph_add(struct nvsi_graph *graph, const struct nvsi_node *model);
+/* Whether all nodes come before the queue's tips: then waiting for the queue waits for all. */
+int nvsi_graph_all_before(const struct nvsi_queue *queue, const struct nvsi_graph *graph,
+                          bool *joined);
+/* All of `graph` behind the queue's tips, as nodes of `into`; the queue goes on after them. */
+int nvsi_graph_adopt(struct nvsi_graph *into, const struct nvsi_graph *graph,
+                     struct nvsi_queue *queue);
+
+/* ---- capture.c ---- */
 
 struct nvsi_capture {
     _Atomic int refs;
