@@ -72,7 +72,7 @@ class Device:
 
 
 # Functions of the core that return what a void function does not want.
-VALUES = {"nvsd_wait_until", "nvsd_amo_op", "nvsd_sync_team<NVSD_THREAD>"}
+VALUES = {"nvsd_wait_until", "nvsd_sync_team<NVSD_THREAD>"}
 
 
 def split_call(text):
@@ -212,7 +212,7 @@ def atomic_call(t, op, name):
     code = ops.ATOMICS[op][0]
     operand = "value" if ops.ATOMICS[op][2] else f"({ctype})1"
     args = ["nvsi_device", f"NVSD_AMO_{code}", quote(name), "dst", operand, "pe"]
-    return ("nvsd_amo_op", args)
+    return ("nvsd_amo_op" if ops.ATOMICS[op][1] else "nvsd_amo_red", args)
 
 
 def amo():

@@ -12,11 +12,12 @@
 
 #include "nvshmem/device/rma.h"
 
-/* A word that is changed by what was in it. */
-NVSD_FN void *nvsd_map_atomic(nvsd_self self, const char *what, void *word, unsigned nbytes, int pe)
+/* Where a word is that will be changed by what was in it, if it is not near (core.h). */
+NVSD_COLD void *nvsd_map_atomic(nvsd_self self, const char *what, void *word, unsigned nbytes,
+                                int pe)
 {
-    void *at = nvsd_map(self, what, word, nbytes, pe);
-    if (NVSD_LIKELY(nvsd_in(self.heap, self.heap_bytes, word)) || !at)
+    void *at = nvsd_map_slow(self, what, word, nbytes, pe);
+    if (!at || nvsd_in(self.heap, self.heap_bytes, word))
         return at;
     nvsd_report(self, NVSI_DEV_UNREACHABLE, what, pe, -1, (uint64_t)word, nbytes);
     return nullptr;
@@ -56,6 +57,41 @@ NVSD_FN uint64_t nvsd_atomic(enum nvsd_amo amo, uint64_t *ptr, uint64_t operand)
     }
 }
 
+/* Nothing comes back. There is no swap of this kind: nvsd_p stores. */
+NVSD_FN void nvsd_red(enum nvsd_amo amo, uint32_t *ptr, uint32_t operand)
+{
+    switch (amo) {
+    case NVSD_AMO_ADD:
+        nvsd_red_add32(ptr, operand);
+        break;
+    case NVSD_AMO_AND:
+        nvsd_red_and32(ptr, operand);
+        break;
+    case NVSD_AMO_OR:
+        nvsd_red_or32(ptr, operand);
+        break;
+    default:
+        nvsd_red_xor32(ptr, operand);
+    }
+}
+
+NVSD_FN void nvsd_red(enum nvsd_amo amo, uint64_t *ptr, uint64_t operand)
+{
+    switch (amo) {
+    case NVSD_AMO_ADD:
+        nvsd_red_add64(ptr, operand);
+        break;
+    case NVSD_AMO_AND:
+        nvsd_red_and64(ptr, operand);
+        break;
+    case NVSD_AMO_OR:
+        nvsd_red_or64(ptr, operand);
+        break;
+    default:
+        nvsd_red_xor64(ptr, operand);
+    }
+}
+
 NVSD_FN uint32_t nvsd_atomic_cas(uint32_t *ptr, uint32_t compare, uint32_t value)
 {
     return nvsd_atomic_cas32(ptr, compare, value);
@@ -72,19 +108,38 @@ NVSD_FN T nvsd_amo_op(nvsd_self self, enum nvsd_amo amo, const char *what, T *ds
                       int pe)
 {
     typedef typename nvsd_word<sizeof(T)>::type word;
+    word bits = nvsd_cast_bits<word>(operand);
+    if (NVSD_LIKELY(nvsd_is_near(self, dst, pe)))
+        return nvsd_cast_bits<T>(nvsd_atomic(amo, (word *)nvsd_near(self, dst, pe), bits));
     word *at = (word *)nvsd_map_atomic(self, what, dst, sizeof(T), pe);
-    return nvsd_cast_bits<T>(at ? nvsd_atomic(amo, at, nvsd_cast_bits<word>(operand)) : (word)0);
+    return nvsd_cast_bits<T>(at ? nvsd_atomic(amo, at, bits) : (word)0);
+}
+
+/* Nothing comes back. */
+template <typename T>
+NVSD_FN void nvsd_amo_red(nvsd_self self, enum nvsd_amo amo, const char *what, T *dst, T operand,
+                          int pe)
+{
+    typedef typename nvsd_word<sizeof(T)>::type word;
+    word bits = nvsd_cast_bits<word>(operand);
+    if (NVSD_LIKELY(nvsd_is_near(self, dst, pe))) {
+        nvsd_red(amo, (word *)nvsd_near(self, dst, pe), bits);
+        return;
+    }
+    word *at = (word *)nvsd_map_atomic(self, what, dst, sizeof(T), pe);
+    if (at)
+        nvsd_red(amo, at, bits);
 }
 
 template <typename T>
 NVSD_FN T nvsd_amo_cswap(nvsd_self self, const char *what, T *dst, T compare, T value, int pe)
 {
     typedef typename nvsd_word<sizeof(T)>::type word;
+    word before = nvsd_cast_bits<word>(compare), bits = nvsd_cast_bits<word>(value);
+    if (NVSD_LIKELY(nvsd_is_near(self, dst, pe)))
+        return nvsd_cast_bits<T>(nvsd_atomic_cas((word *)nvsd_near(self, dst, pe), before, bits));
     word *at = (word *)nvsd_map_atomic(self, what, dst, sizeof(T), pe);
-    if (!at)
-        return (T)0;
-    return nvsd_cast_bits<T>(
-        nvsd_atomic_cas(at, nvsd_cast_bits<word>(compare), nvsd_cast_bits<word>(value)));
+    return nvsd_cast_bits<T>(at ? nvsd_atomic_cas(at, before, bits) : (word)0);
 }
 
 #endif

@@ -713,73 +713,73 @@ NVSD_BOTH ptrdiff_t nvshmem_ptrdiff_atomic_fetch_inc(ptrdiff_t *dst, int pe)
 
 NVSD_BOTH void nvshmem_int_atomic_inc(int *dst, int pe)
 {
-    NVSD_EITHER(nvsh_int_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_int_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_int_atomic_inc", dst, (int)1, pe));
 }
 
 NVSD_BOTH void nvshmem_long_atomic_inc(long *dst, int pe)
 {
-    NVSD_EITHER(nvsh_long_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_long_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_long_atomic_inc", dst, (long)1, pe));
 }
 
 NVSD_BOTH void nvshmem_longlong_atomic_inc(long long *dst, int pe)
 {
-    NVSD_EITHER(nvsh_longlong_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_longlong_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_longlong_atomic_inc", dst, (long long)1, pe));
 }
 
 NVSD_BOTH void nvshmem_uint_atomic_inc(unsigned int *dst, int pe)
 {
-    NVSD_EITHER(nvsh_uint_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_uint_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_uint_atomic_inc", dst, (unsigned int)1, pe));
 }
 
 NVSD_BOTH void nvshmem_ulong_atomic_inc(unsigned long *dst, int pe)
 {
-    NVSD_EITHER(nvsh_ulong_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_ulong_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_ulong_atomic_inc", dst, (unsigned long)1, pe));
 }
 
 NVSD_BOTH void nvshmem_ulonglong_atomic_inc(unsigned long long *dst, int pe)
 {
-    NVSD_EITHER(nvsh_ulonglong_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_ulonglong_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_ulonglong_atomic_inc", dst, (unsigned long long)1, pe));
 }
 
 NVSD_BOTH void nvshmem_int32_atomic_inc(int32_t *dst, int pe)
 {
-    NVSD_EITHER(nvsh_int32_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_int32_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_int32_atomic_inc", dst, (int32_t)1, pe));
 }
 
 NVSD_BOTH void nvshmem_int64_atomic_inc(int64_t *dst, int pe)
 {
-    NVSD_EITHER(nvsh_int64_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_int64_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_int64_atomic_inc", dst, (int64_t)1, pe));
 }
 
 NVSD_BOTH void nvshmem_uint32_atomic_inc(uint32_t *dst, int pe)
 {
-    NVSD_EITHER(nvsh_uint32_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_uint32_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_uint32_atomic_inc", dst, (uint32_t)1, pe));
 }
 
 NVSD_BOTH void nvshmem_uint64_atomic_inc(uint64_t *dst, int pe)
 {
-    NVSD_EITHER(nvsh_uint64_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_uint64_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_uint64_atomic_inc", dst, (uint64_t)1, pe));
 }
 
 NVSD_BOTH void nvshmem_size_atomic_inc(size_t *dst, int pe)
 {
-    NVSD_EITHER(nvsh_size_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_size_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_size_atomic_inc", dst, (size_t)1, pe));
 }
 
 NVSD_BOTH void nvshmem_ptrdiff_atomic_inc(ptrdiff_t *dst, int pe)
 {
-    NVSD_EITHER(nvsh_ptrdiff_atomic_inc(dst, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_ptrdiff_atomic_inc(dst, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_ptrdiff_atomic_inc", dst, (ptrdiff_t)1, pe));
 }
 
@@ -859,75 +859,75 @@ NVSD_BOTH ptrdiff_t nvshmem_ptrdiff_atomic_fetch_add(ptrdiff_t *dst, ptrdiff_t v
 
 NVSD_BOTH void nvshmem_int_atomic_add(int *dst, int value, int pe)
 {
-    NVSD_EITHER(nvsh_int_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_int_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_int_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_long_atomic_add(long *dst, long value, int pe)
 {
-    NVSD_EITHER(nvsh_long_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_long_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_long_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_longlong_atomic_add(long long *dst, long long value, int pe)
 {
-    NVSD_EITHER(nvsh_longlong_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device,
-                NVSD_AMO_ADD, "nvshmem_longlong_atomic_add", dst, value, pe));
+    NVSD_EITHER(nvsh_longlong_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
+                "nvshmem_longlong_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint_atomic_add(unsigned int *dst, unsigned int value, int pe)
 {
-    NVSD_EITHER(nvsh_uint_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_uint_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_uint_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulong_atomic_add(unsigned long *dst, unsigned long value, int pe)
 {
-    NVSD_EITHER(nvsh_ulong_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_ulong_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_ulong_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulonglong_atomic_add(unsigned long long *dst, unsigned long long value,
                                             int pe)
 {
-    NVSD_EITHER(nvsh_ulonglong_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device,
-                NVSD_AMO_ADD, "nvshmem_ulonglong_atomic_add", dst, value, pe));
+    NVSD_EITHER(nvsh_ulonglong_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
+                "nvshmem_ulonglong_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int32_atomic_add(int32_t *dst, int32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int32_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_int32_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_int32_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int64_atomic_add(int64_t *dst, int64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int64_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_int64_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_int64_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint32_atomic_add(uint32_t *dst, uint32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint32_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_uint32_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_uint32_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint64_atomic_add(uint64_t *dst, uint64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint64_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_uint64_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_uint64_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_size_atomic_add(size_t *dst, size_t value, int pe)
 {
-    NVSD_EITHER(nvsh_size_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_ADD,
+    NVSD_EITHER(nvsh_size_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
                 "nvshmem_size_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ptrdiff_atomic_add(ptrdiff_t *dst, ptrdiff_t value, int pe)
 {
-    NVSD_EITHER(nvsh_ptrdiff_atomic_add(dst, value, pe), (void)nvsd_amo_op(nvsi_device,
-                NVSD_AMO_ADD, "nvshmem_ptrdiff_atomic_add", dst, value, pe));
+    NVSD_EITHER(nvsh_ptrdiff_atomic_add(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_ADD,
+                "nvshmem_ptrdiff_atomic_add", dst, value, pe));
 }
 
 NVSD_BOTH unsigned int nvshmem_uint_atomic_fetch_and(unsigned int *dst, unsigned int value, int pe)
@@ -976,44 +976,44 @@ NVSD_BOTH uint64_t nvshmem_uint64_atomic_fetch_and(uint64_t *dst, uint64_t value
 
 NVSD_BOTH void nvshmem_uint_atomic_and(unsigned int *dst, unsigned int value, int pe)
 {
-    NVSD_EITHER(nvsh_uint_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_AND,
+    NVSD_EITHER(nvsh_uint_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
                 "nvshmem_uint_atomic_and", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulong_atomic_and(unsigned long *dst, unsigned long value, int pe)
 {
-    NVSD_EITHER(nvsh_ulong_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_AND,
+    NVSD_EITHER(nvsh_ulong_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
                 "nvshmem_ulong_atomic_and", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulonglong_atomic_and(unsigned long long *dst, unsigned long long value,
                                             int pe)
 {
-    NVSD_EITHER(nvsh_ulonglong_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device,
-                NVSD_AMO_AND, "nvshmem_ulonglong_atomic_and", dst, value, pe));
+    NVSD_EITHER(nvsh_ulonglong_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
+                "nvshmem_ulonglong_atomic_and", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int32_atomic_and(int32_t *dst, int32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int32_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_AND,
+    NVSD_EITHER(nvsh_int32_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
                 "nvshmem_int32_atomic_and", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int64_atomic_and(int64_t *dst, int64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int64_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_AND,
+    NVSD_EITHER(nvsh_int64_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
                 "nvshmem_int64_atomic_and", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint32_atomic_and(uint32_t *dst, uint32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint32_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_AND,
+    NVSD_EITHER(nvsh_uint32_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
                 "nvshmem_uint32_atomic_and", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint64_atomic_and(uint64_t *dst, uint64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint64_atomic_and(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_AND,
+    NVSD_EITHER(nvsh_uint64_atomic_and(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_AND,
                 "nvshmem_uint64_atomic_and", dst, value, pe));
 }
 
@@ -1063,44 +1063,44 @@ NVSD_BOTH uint64_t nvshmem_uint64_atomic_fetch_or(uint64_t *dst, uint64_t value,
 
 NVSD_BOTH void nvshmem_uint_atomic_or(unsigned int *dst, unsigned int value, int pe)
 {
-    NVSD_EITHER(nvsh_uint_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_OR,
+    NVSD_EITHER(nvsh_uint_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
                 "nvshmem_uint_atomic_or", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulong_atomic_or(unsigned long *dst, unsigned long value, int pe)
 {
-    NVSD_EITHER(nvsh_ulong_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_OR,
+    NVSD_EITHER(nvsh_ulong_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
                 "nvshmem_ulong_atomic_or", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulonglong_atomic_or(unsigned long long *dst, unsigned long long value,
                                            int pe)
 {
-    NVSD_EITHER(nvsh_ulonglong_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device,
-                NVSD_AMO_OR, "nvshmem_ulonglong_atomic_or", dst, value, pe));
+    NVSD_EITHER(nvsh_ulonglong_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
+                "nvshmem_ulonglong_atomic_or", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int32_atomic_or(int32_t *dst, int32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int32_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_OR,
+    NVSD_EITHER(nvsh_int32_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
                 "nvshmem_int32_atomic_or", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int64_atomic_or(int64_t *dst, int64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int64_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_OR,
+    NVSD_EITHER(nvsh_int64_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
                 "nvshmem_int64_atomic_or", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint32_atomic_or(uint32_t *dst, uint32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint32_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_OR,
+    NVSD_EITHER(nvsh_uint32_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
                 "nvshmem_uint32_atomic_or", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint64_atomic_or(uint64_t *dst, uint64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint64_atomic_or(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_OR,
+    NVSD_EITHER(nvsh_uint64_atomic_or(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_OR,
                 "nvshmem_uint64_atomic_or", dst, value, pe));
 }
 
@@ -1150,44 +1150,44 @@ NVSD_BOTH uint64_t nvshmem_uint64_atomic_fetch_xor(uint64_t *dst, uint64_t value
 
 NVSD_BOTH void nvshmem_uint_atomic_xor(unsigned int *dst, unsigned int value, int pe)
 {
-    NVSD_EITHER(nvsh_uint_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_XOR,
+    NVSD_EITHER(nvsh_uint_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
                 "nvshmem_uint_atomic_xor", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulong_atomic_xor(unsigned long *dst, unsigned long value, int pe)
 {
-    NVSD_EITHER(nvsh_ulong_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_XOR,
+    NVSD_EITHER(nvsh_ulong_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
                 "nvshmem_ulong_atomic_xor", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_ulonglong_atomic_xor(unsigned long long *dst, unsigned long long value,
                                             int pe)
 {
-    NVSD_EITHER(nvsh_ulonglong_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device,
-                NVSD_AMO_XOR, "nvshmem_ulonglong_atomic_xor", dst, value, pe));
+    NVSD_EITHER(nvsh_ulonglong_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
+                "nvshmem_ulonglong_atomic_xor", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int32_atomic_xor(int32_t *dst, int32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int32_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_XOR,
+    NVSD_EITHER(nvsh_int32_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
                 "nvshmem_int32_atomic_xor", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_int64_atomic_xor(int64_t *dst, int64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_int64_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_XOR,
+    NVSD_EITHER(nvsh_int64_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
                 "nvshmem_int64_atomic_xor", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint32_atomic_xor(uint32_t *dst, uint32_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint32_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_XOR,
+    NVSD_EITHER(nvsh_uint32_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
                 "nvshmem_uint32_atomic_xor", dst, value, pe));
 }
 
 NVSD_BOTH void nvshmem_uint64_atomic_xor(uint64_t *dst, uint64_t value, int pe)
 {
-    NVSD_EITHER(nvsh_uint64_atomic_xor(dst, value, pe), (void)nvsd_amo_op(nvsi_device, NVSD_AMO_XOR,
+    NVSD_EITHER(nvsh_uint64_atomic_xor(dst, value, pe), nvsd_amo_red(nvsi_device, NVSD_AMO_XOR,
                 "nvshmem_uint64_atomic_xor", dst, value, pe));
 }
 

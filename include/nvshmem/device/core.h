@@ -147,12 +147,24 @@ NVSD_COLD void *nvsd_map_slow(nvsd_self self, const char *what, const void *sym,
     return nullptr;
 }
 
-/* The address here of PE pe's copy of the symmetric range [sym, sym + nbytes). */
+/* Nearly always: an object of the device heap, and nothing more to look at. */
+NVSD_FN bool nvsd_is_near(nvsd_self self, const void *sym, int pe)
+{
+    return nvsd_in(self.heap, self.heap_bytes, sym) && (uint32_t)pe < (uint32_t)self.npes &&
+           !self.reach && !self.checks;
+}
+
+NVSD_FN void *nvsd_near(nvsd_self self, const void *sym, int pe)
+{
+    return nvsd_shift(sym, (int64_t)(pe - self.me) * self.stride);
+}
+
+/* The address here of PE pe's copy of the symmetric range [sym, sym + nbytes). What is done with
+ * one word asks the two above instead, and so has no join with the slow way before its access. */
 NVSD_FN void *nvsd_map(nvsd_self self, const char *what, const void *sym, uint64_t nbytes, int pe)
 {
-    if (NVSD_LIKELY(nvsd_in(self.heap, self.heap_bytes, sym) &&
-                    (uint32_t)pe < (uint32_t)self.npes && !self.reach && !self.checks))
-        return nvsd_shift(sym, (int64_t)(pe - self.me) * self.stride);
+    if (NVSD_LIKELY(nvsd_is_near(self, sym, pe)))
+        return nvsd_near(self, sym, pe);
     return nvsd_map_slow(self, what, sym, nbytes, pe);
 }
 

@@ -280,7 +280,36 @@ NVSD_ATOMICS_(acq_rel, _acq_rel, uint64_t, 64, "l")
 #undef NVSD_ORDER_relaxed
 #undef NVSD_ORDER_acq_rel
 
-/* Adds without asking for the value before, which needs no way back; a release. */
+/* nvsd_red_OP32, nvsd_red_OP64(ptr, operand): the same without the value before, so that nobody
+ * waits for it to come back; OP is add, and, or, xor. Relaxed. (Of an atom whose value is unused
+ * the compiler makes an instruction that still counts as a load.) */
+#if defined(__CUDA_ARCH__)
+#define NVSD_RED_(name, type, bits, kind, reg)                                                     \
+    NVSD_FN void nvsd_red_##name##bits(type *ptr, type operand)                                    \
+    {                                                                                              \
+        asm volatile("red.relaxed.sys.global." #name "." kind #bits                                \
+                     " [%0], %1;" ::NVSD_GLOBAL(ptr),                                              \
+                     reg(operand)                                                                  \
+                     : "memory");                                                                  \
+    }
+#else
+#define NVSD_RED_(name, type, bits, kind, reg)                                                     \
+    NVSD_FN void nvsd_red_##name##bits(type *ptr, type operand)                                    \
+    {                                                                                              \
+        __atomic_fetch_##name(ptr, operand, __ATOMIC_RELAXED);                                     \
+    }
+#endif
+#define NVSD_REDS_(type, bits, reg)                                                                \
+    NVSD_RED_(add, type, bits, "u", reg)                                                           \
+    NVSD_RED_(and, type, bits, "b", reg)                                                           \
+    NVSD_RED_(or, type, bits, "b", reg)                                                            \
+    NVSD_RED_(xor, type, bits, "b", reg)
+NVSD_REDS_(uint32_t, 32, "r")
+NVSD_REDS_(uint64_t, 64, "l")
+#undef NVSD_REDS_
+#undef NVSD_RED_
+
+/* Adds, likewise; a release. */
 #if defined(__CUDA_ARCH__)
 NVSD_FN void nvsd_add_release64(uint64_t *ptr, uint64_t operand)
 {

@@ -104,16 +104,22 @@ template <typename To, typename From> NVSD_FN To nvsd_cast_bits(const From &from
 template <typename T> NVSD_FN void nvsd_p(nvsd_self self, const char *what, T *dst, T value, int pe)
 {
     typedef typename nvsd_word<sizeof(T)>::type word;
-    word *at = (word *)nvsd_map(self, what, dst, sizeof(T), pe);
-    if (NVSD_LIKELY(at))
+    if (NVSD_LIKELY(nvsd_is_near(self, dst, pe))) {
+        nvsd_store_shared((word *)nvsd_near(self, dst, pe), nvsd_cast_bits<word>(value));
+        return;
+    }
+    word *at = (word *)nvsd_map_slow(self, what, dst, sizeof(T), pe);
+    if (at)
         nvsd_store_shared(at, nvsd_cast_bits<word>(value));
 }
 
 template <typename T> NVSD_FN T nvsd_g(nvsd_self self, const char *what, const T *src, int pe)
 {
     typedef typename nvsd_word<sizeof(T)>::type word;
-    const word *at = (const word *)nvsd_map(self, what, src, sizeof(T), pe);
-    return nvsd_cast_bits<T>(NVSD_LIKELY(at) ? nvsd_load_shared(at) : (word)0);
+    if (NVSD_LIKELY(nvsd_is_near(self, src, pe)))
+        return nvsd_cast_bits<T>(nvsd_load_shared((const word *)nvsd_near(self, src, pe)));
+    const word *at = (const word *)nvsd_map_slow(self, what, src, sizeof(T), pe);
+    return nvsd_cast_bits<T>(at ? nvsd_load_shared(at) : (word)0);
 }
 
 /* ---- many bytes ------------------------------------------------------------------------------ */
@@ -134,8 +140,26 @@ template <enum nvsd_direction direction, typename W> NVSD_FN void nvsd_copy_stor
         *dst = value;
 }
 
+/* `unroll` loads, then as many stores, while that many words are left for this thread. Returns
+ * where it goes on. */
+template <enum nvsd_direction direction, unsigned unroll, typename W>
+NVSD_FN uint64_t nvsd_copy_rows(W *dst, const W *src, uint64_t i, uint64_t step, uint64_t nwords)
+{
+    W words[unroll];
+    NVSD_NO_UNROLL
+    for (; i + (unroll - 1) * step < nwords; i += unroll * step) {
+        NVSD_UNROLL
+        for (unsigned k = 0; k < unroll; k++)
+            words[k] = nvsd_copy_load<direction>(src + i + k * step);
+        NVSD_UNROLL
+        for (unsigned k = 0; k < unroll; k++)
+            nvsd_copy_store<direction>(dst + i + k * step, words[k]);
+    }
+    return i;
+}
+
 /* Words that all threads of a scope copy in turns: neighbouring threads, neighbouring words. */
-template <enum nvsd_direction direction, typename W>
+template <enum nvsd_direction direction, unsigned unroll, typename W>
 NVSD_FN void nvsd_copy_words(enum nvsd_scope scope, void *dst_bytes, const void *src_bytes,
                              uint64_t nwords)
 {
@@ -143,16 +167,10 @@ NVSD_FN void nvsd_copy_words(enum nvsd_scope scope, void *dst_bytes, const void 
     const W *src = (const W *)src_bytes;
     uint64_t step = nvsd_size(scope), i = nvsd_rank(scope);
 
-    for (; i + 3 * step < nwords; i += 4 * step) {
-        W a = nvsd_copy_load<direction>(src + i);
-        W b = nvsd_copy_load<direction>(src + i + step);
-        W c = nvsd_copy_load<direction>(src + i + 2 * step);
-        W d = nvsd_copy_load<direction>(src + i + 3 * step);
-        nvsd_copy_store<direction>(dst + i, a);
-        nvsd_copy_store<direction>(dst + i + step, b);
-        nvsd_copy_store<direction>(dst + i + 2 * step, c);
-        nvsd_copy_store<direction>(dst + i + 3 * step, d);
-    }
+    if (unroll > 4)
+        i = nvsd_copy_rows<direction, unroll>(dst, src, i, step, nwords);
+    i = nvsd_copy_rows<direction, 4>(dst, src, i, step, nwords);
+    NVSD_NO_UNROLL
     for (; i < nwords; i += step)
         nvsd_copy_store<direction>(dst + i, nvsd_copy_load<direction>(src + i));
 }
@@ -221,7 +239,7 @@ NVSD_FN void nvsd_copy_aligned_alike(enum nvsd_scope scope, char *dst, const cha
         nvsd_copy_end<direction>(scope, dst, src, (unsigned)head, true);
         dst += head, src += head, nbytes -= head;
     }
-    nvsd_copy_words<direction, W>(scope, dst, src, nbytes / sizeof(W));
+    nvsd_copy_words<direction, 4, W>(scope, dst, src, nbytes / sizeof(W));
     unsigned tail = (unsigned)(nbytes & (sizeof(W) - 1));
     if (tail) {
         uint64_t body = nbytes - tail;
@@ -229,23 +247,69 @@ NVSD_FN void nvsd_copy_aligned_alike(enum nvsd_scope scope, char *dst, const cha
     }
 }
 
-/* Without the meetings of the scope. */
+/* Any addresses and size. Not inlined, since it is long: what is aligned does not come here. */
+template <enum nvsd_direction direction, enum nvsd_scope scope>
+NVSD_OUT_OF_LINE void nvsd_copy_any(char *dst, const char *src, uint64_t nbytes)
+{
+    uint64_t unlike = ((uint64_t)dst ^ (uint64_t)src) & 15;
+    if (unlike == 0)
+        nvsd_copy_aligned_alike<direction, struct nvsd_vec4>(scope, dst, src, nbytes);
+    else if ((unlike & 7) == 0)
+        nvsd_copy_aligned_alike<direction, uint64_t>(scope, dst, src, nbytes);
+    else if ((unlike & 3) == 0)
+        nvsd_copy_aligned_alike<direction, uint32_t>(scope, dst, src, nbytes);
+    else if ((unlike & 1) == 0)
+        nvsd_copy_aligned_alike<direction, uint16_t>(scope, dst, src, nbytes);
+    else
+        nvsd_copy_aligned_alike<direction, uint8_t>(scope, dst, src, nbytes);
+}
+
+template <enum nvsd_direction direction>
+NVSD_FN void nvsd_copy_unaligned(enum nvsd_scope scope, void *dst, const void *src, uint64_t nbytes)
+{
+    char *to = (char *)dst;
+    const char *from = (const char *)src;
+    if (scope == NVSD_THREAD)
+        nvsd_copy_any<direction, NVSD_THREAD>(to, from, nbytes);
+    else if (scope == NVSD_WARP)
+        nvsd_copy_any<direction, NVSD_WARP>(to, from, nbytes);
+    else if (scope == NVSD_WARPGROUP)
+        nvsd_copy_any<direction, NVSD_WARPGROUP>(to, from, nbytes);
+    else
+        nvsd_copy_any<direction, NVSD_BLOCK>(to, from, nbytes);
+}
+
+/* Whole vectors; a thread or warp has more loads in flight for each thread. */
+template <enum nvsd_direction direction>
+NVSD_FN void nvsd_copy_vectors(enum nvsd_scope scope, void *dst, const void *src, uint64_t count)
+{
+    if (scope == NVSD_THREAD || scope == NVSD_WARP)
+        nvsd_copy_words<direction, 8, struct nvsd_vec4>(scope, dst, src, count);
+    else
+        nvsd_copy_words<direction, 4, struct nvsd_vec4>(scope, dst, src, count);
+}
+
+/* Without the meetings of the scope. Inlined are whole vectors and one word. */
 template <enum nvsd_direction direction>
 NVSD_FN void nvsd_copy(enum nvsd_scope scope, void *dst, const void *src, uint64_t nbytes)
 {
-    uint64_t unlike = ((uint64_t)dst ^ (uint64_t)src) & 15;
-    char *to = (char *)dst;
-    const char *from = (const char *)src;
-    if (unlike == 0)
-        nvsd_copy_aligned_alike<direction, struct nvsd_vec4>(scope, to, from, nbytes);
-    else if ((unlike & 7) == 0)
-        nvsd_copy_aligned_alike<direction, uint64_t>(scope, to, from, nbytes);
-    else if ((unlike & 3) == 0)
-        nvsd_copy_aligned_alike<direction, uint32_t>(scope, to, from, nbytes);
-    else if ((unlike & 1) == 0)
-        nvsd_copy_aligned_alike<direction, uint16_t>(scope, to, from, nbytes);
-    else
-        nvsd_copy_aligned_alike<direction, uint8_t>(scope, to, from, nbytes);
+    unsigned low = (unsigned)((uint64_t)dst | (uint64_t)src);
+    if (nbytes >= 16 && low % 16 == 0) {
+        nvsd_copy_vectors<direction>(scope, dst, src, nbytes / 16);
+        unsigned tail = (unsigned)(nbytes % 16);
+        uint64_t body = nbytes - tail;
+        if (tail)
+            nvsd_copy_unaligned<direction>(scope, (char *)dst + body, (const char *)src + body,
+                                           tail);
+    } else if (nbytes == 8 && low % 8 == 0) {
+        if (nvsd_rank(scope) == 0)
+            nvsd_copy_one<direction, uint64_t>(dst, src);
+    } else if (nbytes == 4 && low % 4 == 0) {
+        if (nvsd_rank(scope) == 0)
+            nvsd_copy_one<direction, uint32_t>(dst, src);
+    } else {
+        nvsd_copy_unaligned<direction>(scope, dst, src, nbytes);
+    }
 }
 
 NVSD_FN void nvsd_put(nvsd_self self, enum nvsd_scope scope, const char *what, void *dst,
@@ -359,7 +423,7 @@ NVSD_FN void nvsd_signal(nvsd_self self, const char *what, uint64_t *sig, uint64
     if (sig_op == NVSD_SIGNAL_SET)
         nvsd_st_relaxed64(at, value);
     else if (sig_op == NVSD_SIGNAL_ADD)
-        nvsd_atomic_add64(at, value);
+        nvsd_red_add64(at, value);
     else
         nvsd_bad_signal(self, what, sig_op, pe);
 }
