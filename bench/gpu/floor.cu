@@ -1,7 +1,7 @@
 /*
  * floor.cu - what the hardware can do, without a library: a page of code for each operation.
  *
- * usage: floor PART...     (reduce pipeline sync move exchange calls local)
+ * usage: floor PART...     (reduce pipeline sync move exchange calls local bulk)
  *
  * Prints RESULT metric bytes median_us best_us. With one GPU both PEs are on it, side by side,
  * which tells whether the programs are right, and nothing about links.
@@ -21,7 +21,8 @@ int main(int argc, char **argv)
                  {"move", floor_move, 256 * MIB},
                  {"exchange", floor_exchange, 256 * MIB},
                  {"calls", floor_calls, MIB},
-                 {"local", floor_local, MIB}};
+                 {"local", floor_local, MIB},
+                 {"bulk", floor_bulk, 256 * MIB}};
     size_t bytes = 0;
     for (int i = 1; i < argc; i++) {
         bool known = false;
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
         if (!known) {
             fprintf(stderr,
                     "floor: no part %s; there are reduce, pipeline, sync, move, exchange, "
-                    "calls and local\n",
+                    "calls, local and bulk\n",
                     argv[i]);
             return 2;
         }

@@ -8,11 +8,12 @@
 
 static __global__ void empty_kernel() {}
 
-/* Each store is followed by the fence of a quiet. */
-static __global__ void put_words(volatile uint64_t *word, int n)
+/* A put has a source, which is loaded: from the second cache, since the fence empties the first
+ * one. Each store is followed by the fence of a quiet. */
+static __global__ void put_words(volatile uint64_t *word, const uint64_t *src, int n)
 {
     for (int i = 0; i < n; i++) {
-        *word = i;
+        *word = *src;
         __threadfence_system();
     }
 }
@@ -49,11 +50,64 @@ static __global__ void adds(unsigned long long *word, int n)
     __threadfence_system();
 }
 
-/* One block copies, then completes. */
-static __global__ void put_blocks(uint4 *dst, const uint4 *src, size_t n16, int n)
+/* The data, then a signal with release. */
+static __global__ void put_signal_words(volatile uint64_t *word, const uint64_t *src,
+                                        uint32_t *signal, int n)
 {
     for (int i = 0; i < n; i++) {
-        for (size_t k = threadIdx.x; k < n16; k += blockDim.x)
+        *word = *src;
+        store_release(signal, i);
+    }
+    __threadfence_system();
+}
+
+/* Two blocks play ping-pong: a store, and at the other end a poll that ends with an acquire. */
+static __global__ void signal_blocks(uint32_t *words, int n)
+{
+    uint32_t *mine = words + 32 * blockIdx.x, *other = words + 32 * (1 - blockIdx.x);
+    for (uint32_t i = 1, rounds = 0; i <= (uint32_t)n; i++) {
+        if (blockIdx.x == 0)
+            store_relaxed(other, i);
+        while (load_relaxed(mine) != i)
+            waited(&rounds);
+        load_acquire(mine);
+        if (blockIdx.x == 1)
+            store_relaxed(other, i);
+        rounds = 0;
+    }
+    mine[0] = 0; /* for the next launch */
+}
+
+static __global__ void get_blocks(uint4 *dst, const volatile ulonglong2 *src, size_t n16, int n)
+{
+    for (int i = 0; i < n; i++) {
+#pragma unroll 4
+        for (size_t k = threadIdx.x; k < n16; k += blockDim.x) {
+            ulonglong2 word = {src[k].x, src[k].y};
+            dst[k] = *(uint4 *)&word;
+        }
+        __syncthreads();
+    }
+}
+
+/* One block copies, with eight loads in flight for each thread where there are so many, then
+ * completes. */
+static __global__ void put_blocks(uint4 *dst, const uint4 *src, size_t n16, int n)
+{
+    const size_t step = blockDim.x, rows = 8;
+    for (int i = 0; i < n; i++) {
+        size_t k = threadIdx.x;
+        for (; k + (rows - 1) * step < n16; k += rows * step) {
+            uint4 words[rows];
+#pragma unroll
+            for (size_t row = 0; row < rows; row++)
+                words[row] = src[k + row * step];
+#pragma unroll
+            for (size_t row = 0; row < rows; row++)
+                dst[k + row * step] = words[row];
+        }
+#pragma unroll 4
+        for (; k < n16; k += step)
             dst[k] = src[k];
         __syncthreads();
         if (threadIdx.x == 0)
@@ -64,16 +118,35 @@ static __global__ void put_blocks(uint4 *dst, const uint4 *src, size_t n16, int 
 
 /* ---- in a kernel ----------------------------------------------------------------------------- */
 
-template <class Launch> static Timing in_kernel(Pair &pair, int n, Launch launch)
+template <class Launch> static Timing in_kernel(Pair &pair, int n, Launch launch, int each = 1)
 {
-    return time_queued(pair, 1, n, [&](int i) { launch(pair.pe[i], n); });
+    return time_queued(pair, 1, n * each, [&](int i) { launch(pair.pe[i], n); });
+}
+
+static void signals(Pair &pair)
+{
+    const int n = 10000;
+    result("put_signal_thread_self", 8, in_kernel(pair, n, [](Pe &pe, int count) {
+               put_signal_words<<<1, 1, 0, pe.stream>>>((uint64_t *)pe.out, (uint64_t *)pe.in,
+                                                        pe.flags, count);
+           }));
+    result("signal_thread_self", 8, in_kernel(pair, n, [](Pe &pe, int count) {
+               p_words<<<1, 1, 0, pe.stream>>>((uint64_t *)pe.out, count);
+           }));
+    pair.reset();
+    result("signal_blocks_self", 8,
+           in_kernel(
+               pair, n,
+               [](Pe &pe, int count) { signal_blocks<<<2, 1, 0, pe.stream>>>(pe.flags, count); },
+               2));
+    pair.reset();
 }
 
 static void words(Pair &pair)
 {
     const int n = 10000;
     result("put_thread_self", 8, in_kernel(pair, n, [](Pe &pe, int count) {
-               put_words<<<1, 1, 0, pe.stream>>>((uint64_t *)pe.out, count);
+               put_words<<<1, 1, 0, pe.stream>>>((uint64_t *)pe.out, (uint64_t *)pe.in, count);
            }));
     result("p_thread_self", 8, in_kernel(pair, n, [](Pe &pe, int count) {
                p_words<<<1, 1, 0, pe.stream>>>((uint64_t *)pe.out, count);
@@ -109,6 +182,13 @@ static void blocks(Pair &pair)
             expect(pair, 0, "a copy in a kernel", 0, nbytes, 3, {0, 0});
             result(metric, nbytes, timing);
         }
+        fill(pair, 0, nbytes, 5);
+        Timing timing = in_kernel(pair, n, [&](Pe &pe, int count) {
+            get_blocks<<<1, 1024, 0, pe.stream>>>((uint4 *)pe.out, (ulonglong2 *)pe.in, nbytes / 16,
+                                                  count);
+        });
+        expect(pair, 0, "a get in a kernel", 0, nbytes, 5, {0, 0});
+        result("get_block_self", nbytes, timing);
     }
 }
 
@@ -116,6 +196,7 @@ void floor_local(Pair &pair)
 {
     pair.use(0);
     words(pair);
+    signals(pair);
     blocks(pair);
 }
 

@@ -73,9 +73,12 @@ def move_rows():
 def self_rows():
     for metric, title in (("put_thread", "put + quiet, thread"), ("p_thread", "p, thread"),
                           ("g_thread", "g, thread"), ("fetch_add_thread", "fetch-add, thread"),
-                          ("add_thread", "add, thread")):
+                          ("add_thread", "add, thread"), ("put_signal_thread", "put with signal, thread"),
+                          ("signal_thread", "signal, thread"),
+                          ("signal_blocks", "signal, one way between two blocks")):
         yield Row(SELF, title, f"{metric}_self", 8, None)
-    for metric, title in (("put_warp", "put + quiet, warp"), ("put_block", "put + quiet, block")):
+    for metric, title in (("put_warp", "put + quiet, warp"), ("put_block", "put + quiet, block"),
+                          ("get_block", "get, block")):
         for nbytes in (KIB, 16 * KIB, 256 * KIB):
             yield Row(SELF, title, f"{metric}_self", nbytes, None)
 

@@ -82,10 +82,12 @@ def take_json(outcome, text, metrics):
     """The results of nvs-perf. A figure whose values were wrong is none."""
     for line in json.loads(text)["results"]:
         figures, metric = line["out_of_place"], metrics.get(line["operation"])
-        if not metric or not figures:
+        if not figures:
             continue
         if figures["nwrong"]:
             outcome.problem = outcome.problem or f"{line['operation']}: {figures['nwrong']} wrong values"
+            continue
+        if not metric:  # ran for the check only
             continue
         nbytes = 0 if line["type"] == "none" else line["size"]
         outcome.us[metric, nbytes] = outcome.best[metric, nbytes] = figures["time"]
@@ -180,7 +182,7 @@ class Compiled(System):
 class Floor(Compiled):
     name, title = "floor", "floor"
     sources = ("floor.cu", "harness.cu", "floor_reduce.cu", "floor_pipeline.cu", "floor_sync.cu",
-               "floor_move.cu", "floor_exchange.cu", "floor_local.cu")
+               "floor_move.cu", "floor_exchange.cu", "floor_local.cu", "floor_bulk.cu")
     link_words = ("-lcuda",)
     parts = {"reduce": ("reduce", "pipeline"), "sync": ("sync",), "move": ("move",),
              "exchange": ("exchange",), "calls": ("calls",), "self": ("local",)}
@@ -234,13 +236,23 @@ def rows_of_floor(us, gpus):
     return us
 
 
-class Nvs(System):
+class Nvs(Compiled):
+    """nvs-perf, and for what is compared closely in kernels the program that measures NVSHMEM."""
     name, title = "nvs", "nvs"
+    sources = ("nvshmem_peer.cu",)
+
+    def start_building(self):
+        lib = self.build / "lib"
+        self.compile_words = (f"-I{HERE.parents[1]}/include",)
+        self.link_words = (f"-L{lib}", "-lnvs", "-Xlinker", f"-rpath={lib}")
+        super().start_building()
 
     def finish_building(self):
         for program in ("nvsrun", "nvs-perf"):
             if not (self.build / "bin" / program).exists():
                 self.missing = f"{self.build}/bin/{program} is not built"
+                return
+        super().finish_building()
 
     def perf(self, metrics, mode, npes, *words, environment=None, check=0):
         """metrics: operation: metric."""
@@ -252,7 +264,7 @@ class Nvs(System):
         check = 1 if first_round else 0
         if group in TWO_GPUS and self.machine.gpus < 2:
             return []
-        return getattr(self, {"self": "self_"}.get(group, group))(check)
+        return list(getattr(self, {"self": "self_"}.get(group, group))(check))
 
     def reduce(self, check):
         metrics = {"all_reduce": "all_reduce"}
@@ -290,14 +302,17 @@ class Nvs(System):
                             environment={"CUDA_VISIBLE_DEVICES": "0"}, check=check)
 
     def self_(self, check):
+        """By the source that measures NVSHMEM, so that both run the same loops. nvs-perf has its
+        own, which also move its data: they are where values are checked."""
         one = {"CUDA_VISIBLE_DEVICES": "0"}
-        yield self.perf({name: f"{name}_thread_self" for name in ("fetch_add", "add")}, "thread", 1, "--rotate", 0,
-                        environment=one, check=check)
-        yield self.perf({name: f"{name}_thread_self" for name in ("put", "p", "g")}, "thread", 1, "-d",
-                        "uint64", "-b", 8, "-e", 8, "--rotate", 0, environment=one, check=check)
-        for scope in ("warp", "block"):
-            yield self.perf({"put": f"put_{scope}_self"}, scope, 1, "-b", KIB, "-e", 256 * KIB, "-f", 16, "--rotate", 0,
+        yield Command([str(self.program), "1", "self"], one)
+        if check:
+            words = ("-d", "uint64", "-b", 8, "-e", 8)
+            yield self.perf({name: "" for name in ("put", "p", "g", "fetch_add", "add")}, "thread", 1, *words,
                             environment=one, check=check)
+            for scope in ("warp", "block"):
+                yield self.perf({"put": ""}, scope, 1, "-b", KIB, "-e", 256 * KIB, "-f", 16, environment=one,
+                                check=check)
 
     def shared(self, check):
         one = {"CUDA_VISIBLE_DEVICES": "0"}
@@ -345,8 +360,8 @@ class Nvshmem(Compiled):
     def commands(self, group, first_round):
         environment = {"NVSHMEM_SYMMETRIC_SIZE": "2147483648", "NVSHMEM_REMOTE_TRANSPORT": "none",
                        "NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo"}
-        npes = 1 if group == "self" else 2
-        if group not in (*TWO_GPUS, "self") or npes > self.machine.gpus:
+        npes = 1 if group in ("self", "calls") else 2
+        if group not in (*TWO_GPUS, "self", "calls") or npes > self.machine.gpus:
             return []
         return [Command([str(self.program), str(npes), group], environment)]
 

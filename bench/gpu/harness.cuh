@@ -251,5 +251,6 @@ void floor_move(Pair &pair);     /* bandwidth */
 void floor_exchange(Pair &pair); /* broadcast and all-to-all */
 void floor_calls(Pair &pair);    /* what one GPU takes for a call */
 void floor_local(Pair &pair);    /* loads and stores of a kernel to its own GPU */
+void floor_bulk(Pair &pair);     /* ways to copy in a kernel; no row's floor */
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * nvshmem_peer.cu - the same operations through NVSHMEM, for comparison.
+ * nvshmem_peer.cu - the same operations through NVSHMEM, for comparison. Compiled with nvs's
+ * headers and library it measures nvs; so the loops in kernels (self) are the same for both.
  *
- * usage: nvshmem_peer NPES PART...     (reduce sync move exchange self)
+ * usage: nvshmem_peer NPES PART...     (reduce sync move exchange self calls)
  *
  * Forks its PEs, one for each GPU. Collectives run back to back on a stream, as NVSHMEM offers
  * them. Prints RESULT metric bytes median_us best_us. Results are checked once before the clock
@@ -129,6 +130,40 @@ __global__ void g_words(const uint64_t *word, int pe, int n, unsigned long long 
     for (int i = 0; i < n; i++)
         got = nvshmem_uint64_g(word + (got >> 63), pe);
     *last = got;
+}
+
+__global__ void put_signal_words(uint64_t *dst, const uint64_t *src, uint64_t *signal, int pe,
+                                 int n)
+{
+    for (int i = 0; i < n; i++)
+        nvshmem_putmem_signal(dst, src, sizeof(*src), signal, i, NVSHMEM_SIGNAL_SET, pe);
+    nvshmem_quiet();
+}
+
+__global__ void signal_words(uint64_t *signal, int pe, int n)
+{
+    for (int i = 0; i < n; i++)
+        nvshmemx_signal_op(signal, i, NVSHMEM_SIGNAL_SET, pe);
+    nvshmem_quiet();
+}
+
+/* Two blocks play ping-pong. */
+__global__ void signal_blocks(uint64_t *words, int pe, int n)
+{
+    uint64_t *mine = words + 16 * blockIdx.x, *other = words + 16 * (1 - blockIdx.x);
+    for (int i = 1; i <= n; i++) {
+        if (blockIdx.x == 0)
+            nvshmemx_signal_op(other, i, NVSHMEM_SIGNAL_SET, pe);
+        nvshmem_signal_wait_until(mine, NVSHMEM_CMP_GE, i);
+        if (blockIdx.x == 1)
+            nvshmemx_signal_op(other, i, NVSHMEM_SIGNAL_SET, pe);
+    }
+}
+
+__global__ void get_blocks(char *dst, const char *src, size_t nbytes, int pe, int n)
+{
+    for (int i = 0; i < n; i++)
+        nvshmemx_getmem_block(dst, src, nbytes, pe);
 }
 
 __global__ void put_warps(char *dst, const char *src, size_t nbytes, int pe, int n)
@@ -311,12 +346,26 @@ static void self()
     timed("fetch_add_thread_self", 8, n,
           [&] { fetch_adds<<<1, 1, 0, stream>>>(word, me, n, here.last); });
     timed("add_thread_self", 8, n, [&] { adds<<<1, 1, 0, stream>>>(word, me, n); });
+    timed("put_signal_thread_self", 8, n, [&] {
+        put_signal_words<<<1, 1, 0, stream>>>(word, (uint64_t *)here.src, word + 16, me, n);
+    });
+    timed("signal_thread_self", 8, n, [&] { signal_words<<<1, 1, 0, stream>>>(word, me, n); });
+    timed("signal_blocks_self", 8, 2 * n, [&] { signal_blocks<<<2, 1, 0, stream>>>(word, me, n); });
     for (size_t nbytes : {KIB, 16 * KIB, 256 * KIB}) {
         timed("put_warp_self", nbytes, 200,
               [&] { put_warps<<<1, 32, 0, stream>>>(here.dst, here.src, nbytes, me, 200); });
         timed("put_block_self", nbytes, 200,
               [&] { put_blocks<<<1, 1024, 0, stream>>>(here.dst, here.src, nbytes, me, 200); });
+        timed("get_block_self", nbytes, 200,
+              [&] { get_blocks<<<1, 1024, 0, stream>>>(here.dst, here.src, nbytes, me, 200); });
     }
+}
+
+/* Calls of the host, likewise. */
+static void calls()
+{
+    int me = here.me;
+    cudaStream_t stream = here.stream;
     timed("put_stream_self", 8, 100, [&] {
         for (int i = 0; i < 100; i++)
             nvshmemx_putmem_on_stream(here.dst, here.src, 8, me, stream);
@@ -364,11 +413,8 @@ int main(int argc, char **argv)
     const struct {
         const char *name;
         void (*run)();
-    } parts[] = {{"reduce", reduce},
-                 {"sync", agree},
-                 {"move", move},
-                 {"exchange", exchange},
-                 {"self", self}};
+    } parts[] = {{"reduce", reduce},     {"sync", agree}, {"move", move},
+                 {"exchange", exchange}, {"self", self},  {"calls", calls}};
     int npes = argc > 1 ? atoi(argv[1]) : 0, link[2], me = 0;
     if (npes < 1 || npes > 2 || socketpair(AF_UNIX, SOCK_STREAM, 0, link))
         return 2;

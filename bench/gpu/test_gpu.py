@@ -93,15 +93,29 @@ class Commands(unittest.TestCase):
         nvs = gpu_systems.Nvs(BUILD, machine)
         for group in gpu_systems.GROUPS:
             for command in nvs.commands(group, True):
-                found |= set(command.metrics.values())
-        return found
+                found |= set((command.metrics or {}).values())
+        return found - {""}
 
     def test_every_row_is_measured_on_nvs(self):
-        self.assertEqual(self.metrics_of(TWO), {row.metric for row in gpu_rows.ROWS})
+        self.assertEqual(self.metrics_of(TWO), {row.metric for row in gpu_rows.ROWS
+                                                if row.section != gpu_rows.SELF})
 
     def test_one_gpu_measures_what_it_can(self):
         self.assertEqual(self.metrics_of(ONE), {row.metric for row in gpu_rows.ROWS
-                                                if row.metric.endswith(("_self", "_shared"))})
+                                                if row.metric.endswith(("_self", "_shared"))
+                                                and row.section != gpu_rows.SELF})
+
+    def test_loops_in_kernels_are_those_of_the_peer(self):
+        """One source for both, and every row of the table is in it and in the floor's."""
+        nvs, peer = gpu_systems.Nvs(BUILD, ONE), gpu_systems.Nvshmem(BUILD, ONE)
+        self.assertEqual(nvs.sources, peer.sources)
+        first = nvs.commands("self", False)
+        self.assertEqual([command.words[1:] for command in first], [["1", "self"]])
+        for source in (*nvs.sources, "floor_local.cu"):
+            text = (gpu_systems.HERE / source).read_text(encoding="utf-8")
+            for row in gpu_rows.ROWS:
+                if row.section == gpu_rows.SELF:
+                    self.assertIn(f'"{row.metric}"', text, source)
 
     def test_multicast_is_off_for_all(self):
         with unittest.mock.patch.object(measure, "run", return_value=measure.Outcome()) as ran:
