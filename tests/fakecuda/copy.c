@@ -263,7 +263,8 @@ static CUresult word_op(struct CUctx_st *context, CUstream stream, struct word w
     return fake_submit(context, stream, op, NULL);
 }
 
-enum { WAIT_FLAGS = 3, WRITE_FLAGS = 1 /* without a barrier before it: ours always has one */ };
+/* The one flag of a write (no barrier before it) is refused by these versions of the functions. */
+enum { WAIT_FLAGS = 3, WRITE_FLAGS = 0 };
 
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr ptr, uint32_t value, unsigned flags)
 {

@@ -42,6 +42,15 @@ FAKE_API CUresult cuGraphDestroy(CUgraph graph);
 FAKE_API CUresult cuCtxCreate(CUcontext *context, unsigned flags,
                               CUdevice device) __asm__("cuCtxCreate_v2");
 FAKE_API CUresult cuCtxDestroy(CUcontext context) __asm__("cuCtxDestroy_v2");
+FAKE_API CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t nbytes);
+FAKE_API CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t nbytes,
+                                    CUstream stream) __asm__("cuMemcpyDtoHAsync_v2");
+FAKE_API CUresult cuEventQuery(CUevent event);
+FAKE_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy,
+                                            unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                            unsigned shared_bytes, CUstream stream, void **params);
+FAKE_API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *nblocks, CUfunction function,
+                                                              int block_size, size_t shared_bytes);
 FAKE_API CUresult cuMemAllocManaged(CUdeviceptr *ptr, size_t nbytes, unsigned flags);
 FAKE_API CUresult cuEventSynchronize(CUevent event);
 FAKE_API CUresult cuEventElapsedTime(float *ms, CUevent begin, CUevent end);

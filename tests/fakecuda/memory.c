@@ -291,6 +291,21 @@ CUresult cuPointerGetAttribute(void *value, int attribute, CUdeviceptr ptr)
     return result;
 }
 
+/* Of memory of cuMemCreate(): what one cuMemMap() has mapped. */
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *nbytes, CUdeviceptr ptr)
+{
+    ENTER_CONTEXT(context);
+    pthread_mutex_lock(&fake.lock);
+    struct fake_range *range = context ? fake_range_find_locked((void *)(uintptr_t)ptr) : NULL;
+    bool device = range && range->kind != FAKE_REGISTERED && range->kind != FAKE_GLOBAL;
+    if (device && base)
+        *base = (CUdeviceptr)(uintptr_t)range->base;
+    if (device && nbytes)
+        *nbytes = range->size;
+    pthread_mutex_unlock(&fake.lock);
+    return device ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
 size_t fakecuda_used(void)
 {
     size_t used = 0;

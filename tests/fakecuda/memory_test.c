@@ -115,6 +115,28 @@ static CUdeviceptr map_new(CUdeviceptr at, size_t nbytes, CUmemGenericAllocation
     return at;
 }
 
+/* Two granules are mapped at base: what the driver tells about them. */
+static void asked(CUdeviceptr base, CUmemGenericAllocationHandle handle)
+{
+    CUmemGenericAllocationHandle again;
+    CUmemAllocationProp made;
+    CUdeviceptr first, plain = new_memory(100);
+    size_t nbytes;
+    OK(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(base + GRANULE + 5)));
+    CHECK(again == handle, "another handle");
+    OK(cuMemGetAllocationPropertiesFromHandle(&made, again));
+    CHECK(made.requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR &&
+              made.location.id == 0,
+          "types %d, device %d", made.requestedHandleTypes, made.location.id);
+    OK(cuMemRelease(again));
+    OK(cuMemGetAddressRange(&first, &nbytes, base + GRANULE));
+    CHECK(first == base && nbytes == 2 * GRANULE, "%zu bytes", nbytes);
+    FAILS(cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)plain), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemGetAddressRange(&first, &nbytes, (CUdeviceptr)(uintptr_t)&first),
+          CUDA_ERROR_NOT_FOUND);
+    OK(cuMemFree(plain));
+}
+
 static void test_vmm_rules(void)
 {
     CUdeviceptr base;
@@ -129,7 +151,9 @@ static void test_vmm_rules(void)
     FAILS(cuMemMap(base + 4096, 2 * GRANULE, 0, one, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemMap(base, 4 * GRANULE, 0, one, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemMap(base + 7 * GRANULE, 2 * GRANULE, 0, one, 0), CUDA_ERROR_INVALID_VALUE);
+    FAILS(cuMemMap(base, GRANULE, 0, one, 0), CUDA_ERROR_NOT_SUPPORTED); /* not a part */
     OK(cuMemMap(base, 2 * GRANULE, 0, one, 0));
+    asked(base, one);
     FAILS(cuMemMap(base + GRANULE, GRANULE, 0, one, 0), CUDA_ERROR_INVALID_VALUE);
     FAILS(cuMemcpyHtoD(base, &byte, 1), CUDA_ERROR_INVALID_VALUE); /* no access yet */
     FAILS(cuMemSetAccess(base, 3 * GRANULE, &rights, 1), CUDA_ERROR_INVALID_VALUE);

@@ -271,18 +271,6 @@ CUresult cuStreamQuery(CUstream stream)
     return look(context, stream, false);
 }
 
-CUresult cuStreamGetCtx(CUstream handle, CUcontext *out)
-{
-    ENTER_CONTEXT(context);
-    struct CUstream_st *stream;
-    pthread_mutex_lock(&fake.lock);
-    CUresult result = fake_stream_find_locked(context, handle, &stream);
-    if (!result)
-        *out = stream->context;
-    pthread_mutex_unlock(&fake.lock);
-    return result;
-}
-
 void fake_drain_context_locked(struct CUctx_st *context)
 {
     for (struct CUstream_st *stream = fake.streams; stream; stream = stream->next)

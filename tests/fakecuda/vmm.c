@@ -22,7 +22,7 @@ struct fake_handle {
     int fd, device;
     size_t size;
     unsigned refs, maps; /* handles not yet released; mappings */
-    bool imported;
+    bool imported, shareable;
     CUmemGenericAllocationHandle id;
     struct fake_handle *next;
 };
@@ -123,7 +123,8 @@ CUresult cuMemGetAllocationGranularity(size_t *nbytes, const CUmemAllocationProp
     return CUDA_SUCCESS;
 }
 
-static struct fake_handle *handle_new_locked(int fd, int device, size_t size, bool imported)
+static struct fake_handle *handle_new_locked(int fd, int device, size_t size, bool imported,
+                                             bool shareable)
 {
     struct fake_handle *handle = calloc(1, sizeof *handle);
     if (!handle)
@@ -133,6 +134,7 @@ static struct fake_handle *handle_new_locked(int fd, int device, size_t size, bo
                                    .size = size,
                                    .refs = 1,
                                    .imported = imported,
+                                   .shareable = shareable,
                                    .id = last_id += 16,
                                    .next = handles};
     handles = handle;
@@ -189,7 +191,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t nbytes,
         int fd = memory_file(device, nbytes);
         if (fd >= 0) {
             fake.devices[device].used += nbytes;
-            *handle = handle_new_locked(fd, device, nbytes, false)->id;
+            *handle =
+                handle_new_locked(fd, device, nbytes, false, prop->requestedHandleTypes != 0)->id;
             result = CUDA_SUCCESS;
         }
     }
@@ -220,7 +223,7 @@ CUresult cuMemExportToShareableHandle(void *shareable, CUmemGenericAllocationHan
         return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&fake.lock);
     struct fake_handle *handle = handle_find_locked(id);
-    int fd = handle ? fcntl(handle->fd, F_DUPFD_CLOEXEC, 3) : -1;
+    int fd = handle && handle->shareable ? fcntl(handle->fd, F_DUPFD_CLOEXEC, 3) : -1;
     pthread_mutex_unlock(&fake.lock);
     if (fd < 0)
         return CUDA_ERROR_INVALID_VALUE;
@@ -255,7 +258,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *id, void *
     pthread_mutex_lock(&fake.lock);
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     if (own >= 0)
-        *id = handle_new_locked(own, device, (size_t)stat.st_size, true)->id;
+        *id = handle_new_locked(own, device, (size_t)stat.st_size, true, true)->id;
     pthread_mutex_unlock(&fake.lock);
     return own < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
@@ -281,6 +284,10 @@ CUresult cuMemMap(CUdeviceptr ptr, size_t nbytes, size_t offset, CUmemGenericAll
     bool good = handle && nbytes && aligned(ptr) && aligned(nbytes) && offset == 0 && !flags &&
                 nbytes <= handle->size && reserved_locked(base, nbytes) &&
                 !any_mapping_locked(base, nbytes);
+    if (good && nbytes != handle->size) {
+        result = CUDA_ERROR_NOT_SUPPORTED; /* as the real one: whole, or not at all */
+        good = false;
+    }
     if (good && mmap(base, nbytes, PROT_NONE, MAP_SHARED | MAP_FIXED, handle->fd, 0) == base) {
         handle->maps++;
         fake_range_add_locked(base, nbytes, FAKE_VMM, handle->device)->handle = handle;
@@ -366,4 +373,38 @@ CUresult cuMemSetAccess(CUdeviceptr ptr, size_t nbytes, const CUmemAccessDesc *d
         whole_mappings_locked(base, nbytes, open_access);
     pthread_mutex_unlock(&fake.lock);
     return result;
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+/* The handle of what is mapped at an address; one more that has to be released. */
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *ptr)
+{
+    ENTER();
+    CUresult result = CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&fake.lock);
+    struct fake_range *range = fake_range_find_locked(ptr);
+    if (handle && range && range->kind == FAKE_VMM) {
+        range->handle->refs++;
+        *handle = range->handle->id;
+        result = CUDA_SUCCESS;
+    }
+    pthread_mutex_unlock(&fake.lock);
+    return result;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                CUmemGenericAllocationHandle id)
+{
+    ENTER();
+    pthread_mutex_lock(&fake.lock);
+    struct fake_handle *handle = handle_find_locked(id);
+    if (handle && prop)
+        *prop = (CUmemAllocationProp){
+            .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+            .requestedHandleTypes =
+                handle->shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : 0,
+            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = handle->device}};
+    pthread_mutex_unlock(&fake.lock);
+    return handle && prop ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
