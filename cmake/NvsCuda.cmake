@@ -13,10 +13,12 @@
 #     there is a target NAME, whose property NVS_PROGRAM is the program's path. ALONE: without libnvs.
 #
 #   nvs_add_device_test(NAME SOURCES file.cu... [NVS] [NPES n...] [ARGS arg...] [ENV NAME=value...]
-#                       [TIMEOUT seconds] [LABELS label...] [EMULATED_ONLY] [OPTIONS nvcc-arg...])
+#                       [TIMEOUT seconds] [LABELS label...] [EMULATED_ONLY] [NO_TEST]
+#                       [OPTIONS nvcc-arg...])
 #     A test of device code. gpu/NAME/emulated runs it on the stand-in of tests/fakecuda, always;
 #     gpu/NAME/cuda on a real GPU, where there is nvcc; exit 77 without a GPU, label gpu. NVS: it links
-#     libnvs. NPES: it is started by nvsrun, and becomes gpu/NAME/emulated/n2.
+#     libnvs. NPES: it is started by nvsrun, and becomes gpu/NAME/emulated/n2. NO_TEST: only the programs,
+#     device_NAME and cuda_NAME, for a script that runs them.
 
 set(NVS_CUDA AUTO CACHE STRING "Build the GPU kernels: AUTO (if there is nvcc), ON (or fail), OFF")
 set_property(CACHE NVS_CUDA PROPERTY STRINGS AUTO ON OFF)
@@ -158,7 +160,8 @@ function(nvs_register_device_test test program)
 endfunction()
 
 function(nvs_add_device_test name)
-  cmake_parse_arguments(arg "NVS;EMULATED_ONLY" "TIMEOUT" "SOURCES;NPES;ARGS;ENV;LABELS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "NVS;EMULATED_ONLY;NO_TEST" "TIMEOUT"
+                        "SOURCES;NPES;ARGS;ENV;LABELS;OPTIONS" ${ARGN})
   foreach(word TIMEOUT NPES ARGS)
     if(arg_${word})
       list(APPEND how ${word} ${arg_${word}})
@@ -170,9 +173,11 @@ function(nvs_add_device_test name)
   target_link_libraries(${program} PRIVATE nvs_emulated $<$<BOOL:${arg_NVS}>:nvs>)
   set_target_properties(${program} PROPERTIES OUTPUT_NAME ${name}
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/gpu)
-  nvs_register_device_test(gpu/${name}/emulated $<TARGET_FILE:${program}> ${how}
-                           ENV NVS_CUDA_LIBRARY=$<TARGET_FILE:fakecuda> ${arg_ENV}
-                           LABELS emulated ${arg_LABELS})
+  if(NOT arg_NO_TEST)
+    nvs_register_device_test(gpu/${name}/emulated $<TARGET_FILE:${program}> ${how}
+                             ENV NVS_CUDA_LIBRARY=$<TARGET_FILE:fakecuda> ${arg_ENV}
+                             LABELS emulated ${arg_LABELS})
+  endif()
   if(nvs_have_nvcc AND NOT arg_EMULATED_ONLY)
     set(output ${PROJECT_BINARY_DIR}/tests/gpu/cuda/${name})
     set(alone ALONE)
@@ -181,7 +186,9 @@ function(nvs_add_device_test name)
     endif()
     nvs_add_cuda_program(cuda_${name} ${alone} SOURCES ${arg_SOURCES} OUTPUT ${output}
                          OPTIONS -I${PROJECT_SOURCE_DIR}/tests/gpu ${arg_OPTIONS})
-    nvs_register_device_test(gpu/${name}/cuda ${output} ${how} ENV ${arg_ENV}
-                             LABELS gpu ${arg_LABELS})
+    if(NOT arg_NO_TEST)
+      nvs_register_device_test(gpu/${name}/cuda ${output} ${how} ENV ${arg_ENV}
+                               LABELS gpu ${arg_LABELS})
+    endif()
   endif()
 endfunction()

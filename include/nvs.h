@@ -141,9 +141,14 @@ struct nvs_call {
  *    when the stream has come to it. It takes its turn among the team's collectives when it is
  *    called. What goes wrong later is found by the call that synchronises with the stream, and by
  *    nvshmemx_error_check(). docs/streams.md.
- * Returns 0, NVS_ERR_STATE, NVS_ERR_INVALID (argument named in nvs_last_error), NVS_ERR_MISMATCH,
- * NVS_ERR_PE_LOST or NVS_ERR_TIMEOUT (only with NVS_TIMEOUT). After the last three the team is
- * broken: every later call on it returns the same.
+ *  - Memory of the GPU, where the PEs use GPUs: all PEs pass such memory, or none does. A blocking
+ *    call takes symmetric memory on some and ordinary memory (cudaMalloc) on others, too. A call
+ *    with a stream cannot ask the others before it returns, so there all PEs pass symmetric memory
+ *    (the same object) or all other memory that the GPU reaches, and all work in place or none.
+ * What is different is NVS_ERR_MISMATCH on all PEs. Returns 0, NVS_ERR_STATE, NVS_ERR_INVALID
+ * (argument named in nvs_last_error), NVS_ERR_MISMATCH, NVS_ERR_PE_LOST or NVS_ERR_TIMEOUT (only
+ * with NVS_TIMEOUT). After the last three the team is broken: every later call on it returns the
+ * same.
  */
 
 /* dst[i] = op over all PEs of src[i], i < nelems, on every PE. */

@@ -55,8 +55,13 @@ NVS_API int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *conf
 NVS_API int nvshmemx_buffer_register(void *addr, size_t length);
 NVS_API int nvshmemx_buffer_unregister(void *addr);
 NVS_API void nvshmemx_buffer_unregister_all(void);
-/* Memory of the caller as symmetric memory: not available, NULL and NVS_ERR_UNSUPPORTED. */
+/* Memory of the caller as symmetric memory: collective, the same size on all PEs. buf must be
+ * memory of this PE's GPU that cuMemCreate() has made with
+ * CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, one allocation or several in a row; buf and size are
+ * multiples of the granularity (2 MiB). Returns the symmetric address of the same memory, or NULL;
+ * buf stays valid. flags: none is defined. */
 NVS_API void *nvshmemx_buffer_register_symmetric(void *buf, size_t size, int flags);
+/* Local, as nvshmem_free: ptr is what the call above returned. The memory stays the caller's. */
 NVS_API int nvshmemx_buffer_unregister_symmetric(void *ptr, size_t size);
 
 /* ---- modules that are loaded at run time ----------------------------------------------------- */

@@ -80,6 +80,7 @@ static void close_one(struct nvsi_heap *heap)
 void nvsi_heap_close(void)
 {
     nvsi.check = NULL;
+    nvsi_heap_lent_close();
     for (int i = 0; i < NVSI_NUM_HEAPS; i++)
         close_one(&nvsi_heaps[i]);
     free(nvsi_allocations.requests);
@@ -125,17 +126,7 @@ static enum nvsi_flight_op flight_of(const struct nvsi_heap_request *request)
 static int gather(const char *fn, enum nvsi_flight_op flight, const void *mine, size_t nbytes,
                   void *all)
 {
-    struct nvsi_coll_args args = {.fn = fn,
-                                  .flight = flight,
-                                  .dst = all,
-                                  .src = mine,
-                                  .nelems = nbytes,
-                                  .dtype = -1,
-                                  .elem_bytes = 1,
-                                  .op = NVSI_OP_INTERNAL,
-                                  .dst_stride = 1,
-                                  .src_stride = 1};
-    return nvsi_all_gather(nvsi.teams[NVSI_TEAM_WORLD], &args);
+    return nvsi_gather(fn, nvsi.teams[NVSI_TEAM_WORLD], flight, mine, nbytes, all);
 }
 
 static bool same_request(const struct nvsi_heap_request *a, const struct nvsi_heap_request *b)
@@ -227,7 +218,7 @@ static int finish(const char *fn, enum nvsi_flight_op flight)
 }
 
 /* What other threads have freed in the meantime can be given back now. */
-static void leave(const char *fn)
+void nvsi_heap_leave(const char *fn)
 {
     pthread_mutex_lock(&nvsi_heap_lock);
     nvsi_allocations.running = false;
@@ -302,17 +293,20 @@ static int make(struct nvsi_heap *heap, const char *fn, const struct nvsi_heap_r
                 void **ptr)
 {
     uint32_t id;
+    bool lent = request->kind == NVSI_HEAP_LENT;
+    uint64_t lead = 0, extra = lent ? nvsi_heap_lent_extra(&lead) : 0;
     pthread_mutex_lock(&nvsi_heap_lock);
-    int status = allocate(heap, fn, request->nbytes, request->align, &id);
+    int status = allocate(heap, fn, extra + request->nbytes, request->align, &id);
     pthread_mutex_unlock(&nvsi_heap_lock);
     if (status)
         return status;
-    status = heap->kind->commit(heap, fn, NVSI_AT_MALLOC, id, true);
+    status = lent ? nvsi_heap_lent_commit(fn, nvsi_tlsf_offset(heap->blocks, id), request->nbytes)
+                  : heap->kind->commit(heap, fn, NVSI_AT_MALLOC, id, true);
     pthread_mutex_lock(&nvsi_heap_lock);
     if (status)
         nvsi_tlsf_release(heap->blocks, id);
     else
-        *ptr = address_of(heap, id);
+        *ptr = address_of(heap, id) + lead;
     pthread_mutex_unlock(&nvsi_heap_lock);
     if (*ptr && request->kind == KIND_ZERO)
         status = heap->kind->clear(fn, *ptr, request->nbytes);
@@ -328,7 +322,7 @@ static int check_align(const char *fn, size_t align)
                       NVSI_HEAP_ALIGN_MAX);
 }
 
-static int malloc_from(struct nvsi_heap_request *mine, const char *fn, int refusal, void **ptr)
+int nvsi_heap_allocate(struct nvsi_heap_request *mine, const char *fn, int refusal, void **ptr)
 {
     object(fn, refusal, mine->nbytes, mine);
     int status = nvsi_heap_agree(fn, mine);
@@ -357,15 +351,15 @@ int nvsi_heap_malloc(const char *fn, size_t nbytes, size_t align, int flags, voi
     mine.heap = (uint32_t)number;
     if (!status) {
         int refusal = flags & NVSI_HEAP_OVERFLOW ? NVS_ERR_INVALID : check_align(fn, align);
-        status = malloc_from(&mine, fn, refusal, ptr);
+        status = nvsi_heap_allocate(&mine, fn, refusal, ptr);
     }
-    leave(fn);
+    nvsi_heap_leave(fn);
     return status;
 }
 
 /* ---- free ------------------------------------------------------------------------------------ */
 
-int nvsi_heap_free(const char *fn, void *ptr, bool barrier)
+int nvsi_heap_free_object(const char *fn, void *ptr, bool barrier)
 {
     int status = nvsi_ready(fn);
     if (status || !ptr)
@@ -389,6 +383,16 @@ int nvsi_heap_free(const char *fn, void *ptr, bool barrier)
     pthread_mutex_unlock(&nvsi_heap_lock);
     nvsi_flight_leave();
     return status;
+}
+
+int nvsi_heap_free(const char *fn, void *ptr, bool barrier)
+{
+    if (NVSI_LIKELY(!nvsi.device) || !nvsi_heap_is_lent(ptr))
+        return nvsi_heap_free_object(fn, ptr, barrier);
+    return nvsi_error(NVS_ERR_INVALID,
+                      "%s: ptr %p is memory of the caller: nvshmemx_buffer_unregister_symmetric "
+                      "takes it back",
+                      fn, ptr);
 }
 
 /* ---- realloc: of host memory; the standard of GPU memory has none -----------------------------
@@ -487,6 +491,6 @@ int nvsi_heap_realloc(const char *fn, void *ptr, size_t nbytes, void **new_ptr)
         int synced = finish(fn, NVSI_AT_REALLOC);
         status = status ? status : synced;
     }
-    leave(fn);
+    nvsi_heap_leave(fn);
     return status;
 }

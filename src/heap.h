@@ -6,6 +6,7 @@
  *   heap_objects.c  which objects there are, and which of them this PE has freed
  *   heap_memory.c   the heap of host memory: promises, and pages
  *   heap_device.c   the heap of GPU memory: granules
+ *   heap_lent.c     memory of the caller that becomes symmetric
  *
  * There are two heaps, of host memory and of GPU memory; the second one only after stage two
  * (gpu/gpu.h). They are the same code over different memory: struct nvsi_heap_kind. Allocations of
@@ -28,7 +29,11 @@ struct nvsi_heap_request {
     uint32_t heap;           /* NVSI_HEAP_*; while that is being chosen: what the call allows */
     uint32_t limbo;          /* objects of GPU memory that this PE has freed, and not everybody */
     uint32_t wish, presence; /* heap_choose.c */
+    uint64_t lead, tail, npieces; /* heap_lent.c */
 };
+
+/* `kind` of a request for a place only, for memory that the caller lends. */
+enum { NVSI_HEAP_LENT = 4 };
 
 struct nvsi_heap;
 
@@ -96,6 +101,12 @@ int nvsi_heap_open_one(const char *fn, int number);
 /* One exchange: what each PE wants, which must be the same; then nvsi_allocations.requests is
  * complete, and what all have freed is released. */
 int nvsi_heap_agree(const char *fn, struct nvsi_heap_request *mine);
+/* An allocation from the exchange on. refusal: this PE's own objection. */
+int nvsi_heap_allocate(struct nvsi_heap_request *mine, const char *fn, int refusal, void **ptr);
+/* After it, whatever came of it. */
+void nvsi_heap_leave(const char *fn);
+/* free, of any object. */
+int nvsi_heap_free_object(const char *fn, void *ptr, bool barrier);
 /* What each PE says about something that may have gone wrong on it alone. The first error is
  * everybody's. */
 int nvsi_heap_agree_on_status(const char *fn, enum nvsi_flight_op flight, int mine,
@@ -130,6 +141,18 @@ int nvsi_heap_check(const char *fn, const char *what, const void *sym, size_t nb
 
 /* Bytes of memory that the arena holds. */
 uint64_t nvsi_heap_arena_bytes(void);
+
+/* ---- heap_lent.c ------------------------------------------------------------------------------
+ */
+
+/* Behind the exchange: bytes of the place that are not the caller's range; *lead: in front of it.
+ */
+uint64_t nvsi_heap_lent_extra(uint64_t *lead);
+/* Memory for the place at an offset of the heap, for a range of nbytes. All PEs. */
+int nvsi_heap_lent_commit(const char *fn, uint64_t offset, uint64_t nbytes);
+/* Whether it is a place of lent memory. */
+bool nvsi_heap_is_lent(const void *ptr);
+void nvsi_heap_lent_close(void);
 
 /* ---- heap_device.c --------------------------------------------------------------------------- */
 

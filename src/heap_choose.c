@@ -61,9 +61,13 @@ static int check_wishes(const char *fn)
 static int no_gpu(const char *fn, int pe)
 {
     if (pe == nvsi.me)
-        return nvsi_error(NVS_ERR_UNSUPPORTED, "%s: PE %d has no GPU: %s", fn, pe,
-                          nvsi_cuda_reason());
-    return nvsi_error(NVS_ERR_UNSUPPORTED, "%s: PE %d has no GPU", fn, pe);
+        return nvsi_error(NVS_ERR_UNSUPPORTED,
+                          "%s: PE %d has no GPU: %s (nvs_malloc returns "
+                          "symmetric memory of the host)",
+                          fn, pe, nvsi_cuda_reason());
+    return nvsi_error(NVS_ERR_UNSUPPORTED,
+                      "%s: PE %d has no GPU (nvs_malloc returns symmetric memory of the host)", fn,
+                      pe);
 }
 
 /* Some have selected a GPU, and others have not. */

@@ -90,17 +90,7 @@ struct layout {
 
 static int gather(const void *mine, size_t nbytes, void *all)
 {
-    struct nvsi_coll_args args = {.fn = "init",
-                                  .flight = NVSI_AT_INIT,
-                                  .dst = all,
-                                  .src = mine,
-                                  .nelems = nbytes,
-                                  .dtype = -1,
-                                  .elem_bytes = 1,
-                                  .op = NVSI_OP_INTERNAL,
-                                  .dst_stride = 1,
-                                  .src_stride = 1};
-    return nvsi_all_gather(nvsi.teams[NVSI_TEAM_WORLD], &args);
+    return nvsi_gather("init", nvsi.teams[NVSI_TEAM_WORLD], NVSI_AT_INIT, mine, nbytes, all);
 }
 
 /* What PE pe says about its own start. */

@@ -207,6 +207,10 @@ int nvsi_heap_malloc(const char *fn, size_t nbytes, size_t align, int flags, voi
 /* barrier: the standard's shmem_free; otherwise local, reuse once all PEs have freed. */
 int nvsi_heap_free(const char *fn, void *ptr, bool barrier);
 int nvsi_heap_realloc(const char *fn, void *ptr, size_t nbytes, void **new_ptr);
+/* heap_lent.c: memory of the caller, on GPUs. Registering is collective; unregistering is local.
+ * ptr: the symmetric address. */
+int nvsi_heap_register(const char *fn, void *buf, size_t nbytes, void **ptr);
+int nvsi_heap_unregister(const char *fn, void *ptr, size_t nbytes);
 
 /* ---- rma.c, amo.c: what fast.h does not finish inline; fn is the public function's name ------ */
 struct nvsi_strided {
@@ -264,6 +268,7 @@ struct nvsi_wait {
     int64_t since_ms, warn_ms; /* when it first slept; when it is worth a (next) warning */
     int64_t seen_ms;           /* when overdue.c last looked at it */
     int gone;                  /* PE + 1 that overdue.c has found finalized, or 0 */
+    int grace_ms; /* somebody else knows better what is waited for, and has so long to say it */
 };
 /* One round of waiting, called after the caller found its condition false: spins, then yields, then
  * sleeps until `pe` (or anyone: -1) does something or a short time is over. Returns 0, or the error
@@ -361,6 +366,8 @@ void nvsi_ctx_destroy_all(const struct nvsi_team *team);
 /* op of the all_gathers that init, malloc and splits consist of, so that no call of a user's
  * matches them. */
 enum { NVSI_OP_INTERNAL = 255 };
+/* And of the one by which blocking collectives of nvs.h on memory of the GPU begin: host_coll.c */
+enum { NVSI_OP_ON_GPU = 254 };
 enum { NVSI_COLL_SYMMETRIC = 1 }; /* addresses must be symmetric (the standards' calls) */
 struct nvsi_coll_args {
     const char *fn; /* the public function, for error sentences */
@@ -382,6 +389,10 @@ int nvsi_sync(const char *fn, struct nvsi_team *team);
 int nvsi_sync_within(const char *fn, struct nvsi_team *team, enum nvsi_flight_op flight);
 int nvsi_broadcast(struct nvsi_team *team, const struct nvsi_coll_args *args);
 int nvsi_all_gather(struct nvsi_team *team, const struct nvsi_coll_args *args);
+/* What each member has to say, nbytes of it: the all_gathers that init, malloc and splits consist
+ * of. flight: what all of them are doing. Its own record ends that of the caller. */
+int nvsi_gather(const char *fn, struct nvsi_team *team, enum nvsi_flight_op flight,
+                const void *mine, size_t nbytes, void *all);
 int nvsi_collect(struct nvsi_team *team, const struct nvsi_coll_args *args);
 int nvsi_all_to_all(struct nvsi_team *team, const struct nvsi_coll_args *args);
 int nvsi_all_reduce(struct nvsi_team *team, const struct nvsi_coll_args *args);

@@ -11,22 +11,15 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "boot/table.h"
+#include "util/clock.h"
 #include "wait.h"
 
 /* Looks are about a millisecond apart. After a gap like this the process was stopped, perhaps all
  * of the job with it, and that time does not count. */
 enum { PAUSE_MS = 2000 };
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -59,7 +52,7 @@ static bool elected(_Atomic uint64_t *word, int64_t now, int64_t since)
 
 void nvsi_overdue_warn(const char *where, int64_t waited_ms, int64_t due_ms)
 {
-    int64_t now = now_ms();
+    int64_t now = nvsi_now_ms();
     if (nvsi.config.log < NVSI_LOG_WARN || !elected(&nvsi.job->warned, now, now - due_ms / 2))
         return;
     struct nvsi_table *table = nvsi_table_take(nvsi.job, NULL, NULL);
@@ -92,7 +85,7 @@ static void print_last_table(const struct nvsi_table *table, const char *where, 
 void nvsi_overdue_over(const char *where, int64_t waited_ms)
 {
     struct nvsi_table *table = nvsi_table_take(nvsi.job, NULL, NULL);
-    print_last_table(table, where, now_ms(), waited_ms);
+    print_last_table(table, where, nvsi_now_ms(), waited_ms);
     nvsi_table_release(table);
 }
 
@@ -136,7 +129,7 @@ static int wait_in_vain(int pe)
 static int64_t time_waited(struct nvsi_wait *wait, int64_t now)
 {
     if (!wait->since_ms) {
-        wait->since_ms = now;
+        wait->since_ms = now + wait->grace_ms;
         wait->warn_ms = nvsi.config.warn_after_ms;
     } else if (now - wait->seen_ms > PAUSE_MS) {
         wait->since_ms += now - wait->seen_ms;
@@ -147,7 +140,7 @@ static int64_t time_waited(struct nvsi_wait *wait, int64_t now)
 
 int nvsi_overdue(struct nvsi_wait *wait, int pe)
 {
-    int64_t now = now_ms(), waited = time_waited(wait, now);
+    int64_t now = nvsi_now_ms(), waited = time_waited(wait, now);
     if (pe >= 0 && pe != nvsi.me) /* in a team that is being joined, members are not known yet */
         NVSI_FLIGHT_SET(nvsi.flight, peer, pe);
     if (gone(wait, pe))

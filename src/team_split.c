@@ -35,17 +35,7 @@ static int claim_place(int npes)
 /* Every PE of the parent contributes one number and gets all of them. */
 int nvsi_team_gather(const char *fn, struct nvsi_team *parent, int64_t mine, int64_t *all)
 {
-    struct nvsi_coll_args args = {.fn = fn,
-                                  .flight = NVSI_AT_TEAM_SPLIT,
-                                  .dst = all,
-                                  .src = &mine,
-                                  .nelems = 1,
-                                  .dtype = NVSI_INT64,
-                                  .elem_bytes = sizeof mine,
-                                  .op = NVSI_OP_INTERNAL,
-                                  .dst_stride = 1,
-                                  .src_stride = 1};
-    return nvsi_all_gather(parent, &args);
+    return nvsi_gather(fn, parent, NVSI_AT_TEAM_SPLIT, &mine, sizeof mine, all);
 }
 
 /* What this PE needs to be a member: an object with a handle, and the place if it is the first. The

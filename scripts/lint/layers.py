@@ -21,7 +21,7 @@ LAYERS = {
     # Memory of GPUs, and kernels.
     "gpu": ["gpu/"],
     # Made by agreement of all PEs, so they stand on the collectives.
-    "agreed": ["heap", "heap_choose", "heap_device", "heap_memory", "heap_objects", "team", "team_keyed", "team_split"],
+    "agreed": ["heap", "heap_choose", "heap_device", "heap_lent", "heap_memory", "heap_objects", "team", "team_keyed", "team_split"],
     # Operations on streams, and the queues that they are without a GPU.
     "stream": ["stream/"],
     "init": ["init"],

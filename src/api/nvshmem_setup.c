@@ -124,23 +124,17 @@ void nvshmemx_buffer_unregister_all(void)
         nvsi_buffer_unregister_all("nvshmemx_buffer_unregister_all");
 }
 
-static int no_foreign_memory(const char *fn)
-{
-    return nvsi_error(NVS_ERR_UNSUPPORTED,
-                      "%s: memory of the caller cannot become symmetric: use nvshmem_malloc", fn);
-}
-
 void *nvshmemx_buffer_register_symmetric(void *buf, size_t size, int flags)
 {
-    (void)buf, (void)size, (void)flags;
-    no_foreign_memory("nvshmemx_buffer_register_symmetric");
-    return NULL;
+    void *ptr;
+    (void)flags; /* none is defined */
+    nvsi_tell(nvsi_heap_register("nvshmemx_buffer_register_symmetric", buf, size, &ptr));
+    return ptr;
 }
 
 int nvshmemx_buffer_unregister_symmetric(void *ptr, size_t size)
 {
-    (void)ptr, (void)size;
-    return no_foreign_memory("nvshmemx_buffer_unregister_symmetric");
+    return nvsi_tell(nvsi_heap_unregister("nvshmemx_buffer_unregister_symmetric", ptr, size));
 }
 
 void *nvshmemx_mc_ptr(nvshmem_team_t team, const void *ptr)

@@ -105,6 +105,8 @@ struct nvsi_team_slot {
     _Atomic uint64_t key; /* active sets: start, stride, size; 0 for teams made by a split */
     /* Who they are, for those who explain a hang; all members write the same. */
     _Atomic uint64_t seq_first; /* sequence numbers of this team started here */
+    /* 0, or which PEs have put different collectives into streams: gpu/disagree.c */
+    _Atomic uint64_t stream_clash;
     _Alignas(NVSI_LINE) _Atomic uint64_t members[NVSI_MAX_PES / 64]; /* a bit for each PE */
 };
 

@@ -111,3 +111,19 @@ int nvsi_collect(struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
     return nvsi_coll_run(&nvsi_kind_collect, team, args);
 }
+
+int nvsi_gather(const char *fn, struct nvsi_team *team, enum nvsi_flight_op flight,
+                const void *mine, size_t nbytes, void *all)
+{
+    struct nvsi_coll_args args = {.fn = fn,
+                                  .flight = flight,
+                                  .dst = all,
+                                  .src = mine,
+                                  .nelems = nbytes,
+                                  .dtype = -1,
+                                  .elem_bytes = 1,
+                                  .op = NVSI_OP_INTERNAL,
+                                  .dst_stride = 1,
+                                  .src_stride = 1};
+    return nvsi_all_gather(team, &args);
+}

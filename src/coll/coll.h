@@ -41,6 +41,15 @@ struct nvsi_refs {
     uint64_t src, dst;
 };
 
+/* A collective that was put into a stream of a GPU, which does not use the slots: gpu/disagree.c */
+struct nvsi_stream_call {
+    _Atomic uint64_t number; /* in its team, from 1 on */
+    uint64_t sig, nelems;
+    uint32_t history;
+    uint32_t way; /* how it will be done: that depends on the memory, which may differ */
+};
+#define NVSI_SLOT_STREAM_CALLS 62 /* in each slot */
+
 struct nvsi_slot {
     _Atomic uint64_t word;
     uint64_t sig;
@@ -49,8 +58,10 @@ struct nvsi_slot {
     uint32_t history; /* hash of the calls on this team before this one: disagree.c */
     union {
         struct nvsi_refs refs;
-        char data[NVSI_SLOT_BYTES - 32 - 64];
+        char data[NVSI_SLOT_BYTES - 32 - NVSI_SLOT_STREAM_CALLS * sizeof(struct nvsi_stream_call) -
+                  64];
     };
+    struct nvsi_stream_call stream_calls[NVSI_SLOT_STREAM_CALLS];
     _Alignas(64) _Atomic uint64_t later;
 };
 _Static_assert(sizeof(struct nvsi_slot) == NVSI_SLOT_BYTES, "shared layout");
@@ -183,7 +194,7 @@ NVSI_INLINE uint64_t nvsi_coll_ref(const void *ptr, size_t nbytes)
 NVSI_INLINE int nvsi_coll_on_device(const struct nvsi_coll_kind *kind, struct nvsi_team *team,
                                     const struct nvsi_coll_args *args, bool *taken)
 {
-    if (NVSI_LIKELY(!nvsi.device) || args->op == NVSI_OP_INTERNAL)
+    if (NVSI_LIKELY(!nvsi.device) || args->op >= NVSI_OP_ON_GPU)
         return 0;
     return nvsi.device->collective((int)kind->kind, team, args, taken);
 }
@@ -256,6 +267,8 @@ static inline bool nvsi_coll_matches(const struct nvsi_coll *c, const struct nvs
            (c->kind->own_count || slot->nelems == c->args->nelems);
 }
 
+/* A published call in words: "all_reduce of 10 elements (float32, sum)". */
+void nvsi_coll_call_words(uint64_t sig, uint64_t nelems, char *text, size_t size);
 /* Member team_pe takes part in another collective, or has given up the team (`word` of its slot
  * says so): records the error, breaks the team. Returns the status. */
 NVSI_COLD int nvsi_coll_mismatch(struct nvsi_coll *c, int team_pe);

@@ -23,15 +23,18 @@
 
 #define LEAP (UINT64_C(1) << 20)
 
-/* A published call in words: "all_reduce of 10 elements (float32, sum)". */
-static void call_words(const struct nvsi_slot *slot, char *text, size_t size)
+void nvsi_coll_call_words(uint64_t sig, uint64_t count, char *text, size_t size)
 {
-    int kind = (int)(slot->sig & 0xff), dtype = (int)(slot->sig >> 8 & 0xff) - 1;
-    unsigned long long nelems = slot->nelems;
+    int kind = (int)(sig & 0xff), dtype = (int)(sig >> 8 & 0xff) - 1;
+    unsigned long long nelems = count;
     char type[32], detail[32] = "";
-    if ((slot->sig >> 16 & 0xff) == NVSI_OP_INTERNAL) {
+    if ((sig >> 16 & 0xff) == NVSI_OP_INTERNAL) {
         snprintf(text, size, "a step of init, malloc or a team split (%llu x %u bytes)", nelems,
-                 (unsigned)(slot->sig >> 48));
+                 (unsigned)(sig >> 48));
+        return;
+    }
+    if ((sig >> 16 & 0xff) == NVSI_OP_ON_GPU) {
+        snprintf(text, size, "a collective on memory of the GPU");
         return;
     }
     if (kind == NVSI_KIND_SYNC) {
@@ -41,13 +44,18 @@ static void call_words(const struct nvsi_slot *slot, char *text, size_t size)
     if (dtype >= 0)
         snprintf(type, sizeof type, "%s", nvsi_dtype_name(dtype));
     else
-        snprintf(type, sizeof type, "%u bytes each", (unsigned)(slot->sig >> 48));
+        snprintf(type, sizeof type, "%u bytes each", (unsigned)(sig >> 48));
     if (kind == NVSI_KIND_BROADCAST)
-        snprintf(detail, sizeof detail, ", root %u", (unsigned)(slot->sig >> 24 & 0xffffff));
+        snprintf(detail, sizeof detail, ", root %u", (unsigned)(sig >> 24 & 0xffffff));
     else if (kind == NVSI_KIND_ALL_REDUCE || kind == NVSI_KIND_REDUCE_SCATTER)
-        snprintf(detail, sizeof detail, ", %s", nvsi_op_name((int)(slot->sig >> 16 & 0xff)));
+        snprintf(detail, sizeof detail, ", %s", nvsi_op_name((int)(sig >> 16 & 0xff)));
     snprintf(text, size, "%s of %llu element%s (%s%s)", nvsi_coll_kind_name(kind), nelems,
              nelems == 1 ? "" : "s", type, detail);
+}
+
+static void call_words(const struct nvsi_slot *slot, char *text, size_t size)
+{
+    nvsi_coll_call_words(slot->sig, slot->nelems, text, size);
 }
 
 /* "collective #7 of the world team", with the number that a user counts. */

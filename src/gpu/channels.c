@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "gpu/coll.h"
 #include "gpu/open.h"
 
 static bool wants_channel(const struct nvsi_team *team)
@@ -11,8 +12,10 @@ static bool wants_channel(const struct nvsi_team *team)
     return team && team->slot >= 0 && team->npes > 1;
 }
 
+/* Also forgets what an earlier team of that place has left; no member goes on before all have. */
 static struct nvsi_take channel_of(const struct nvsi_team *team)
 {
+    atomic_store(&nvsi.job->teams[team->slot].stream_clash, 0);
     return (struct nvsi_take){.team = team,
                               .offset = (uint64_t)team->slot * NVSI_DEV_CHANNEL_BYTES,
                               .nbytes = NVSI_DEV_CHANNEL_BYTES,
@@ -63,6 +66,8 @@ int nvsi_gpu_team_made(const char *fn, struct nvsi_team *team)
         struct nvsi_take take = channel_of(team);
         status = nvsi_window_take(fn, team, NVSI_AT_TEAM_SPLIT, &take, 1);
     }
+    if (!status && wants_channel(team))
+        status = nvsi_gpu_far_team(fn, team);
     if (!status)
         status = nvsi_gpu_team_changed(fn, team, false);
     nvsi_gpu_leave(before);
@@ -74,6 +79,8 @@ void nvsi_gpu_team_left(const char *fn, struct nvsi_team *team)
     CUcontext before;
     if (nvsi_gpu_enter(fn, &before))
         return;
+    nvsi_gpu_coll_left(team);
+    nvsi_gpu_far_left(team);
     if (team->id >= 0)
         (void)nvsi_gpu_team_changed(fn, team, true);
     if (wants_channel(team))

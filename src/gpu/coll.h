@@ -6,10 +6,13 @@
  *     push     everybody stores its data into everybody's channel; little data, any memory
  *     fold     symmetric memory: meet, one kernel that reads all inputs, meet
  *     copies   symmetric memory: the copy engines, with a few blocks that fold; large data
- *     staged   PEs that share a GPU, and some memory is ordinary: through the channel in chunks
- *   meeting  a barrier of the team on the stream: a kernel, or, where members share a GPU and
- *            kernels must not wait, operations of the stream (meet.c)
- *   block    what one PE gives to another, nbytes long: all of src, or a part of it for each member
+ *     staged   PEs that share a GPU, and some memory is ordinary; and teams that are far: through
+ *              the channel in chunks
+ *   far      of a team: the GPUs of two of its members do not reach each other's memory. Its
+ * channel lies in memory of the host (far.c) meeting  a barrier of the team on the stream: a
+ * kernel, or, where members share a GPU and kernels must not wait, or the team is far, operations
+ * of the stream (meet.c) block    what one PE gives to another, nbytes long: all of src, or a part
+ * of it for each member
  *
  * A call puts work into a stream and returns; nothing here waits, and all of it may be captured.
  * Functions return 0 or an error with a sentence.
@@ -51,7 +54,13 @@ struct nvsi_gpu_scratch {
 /* What a PE keeps for a team, by its slot. Used by one thread at a time, as the team is. */
 struct nvsi_gpu_team {
     int32_t id; /* of the team that this is kept for */
-    bool known, shares;
+    bool known, shares, far;
+    /* disagree.c */
+    bool uncounted;
+    uint32_t history;
+    uint64_t calls;
+    char *channels; /* the team's, in the arena */
+    int team_pe;
     struct nvsi_last_call done, captured;
     CUstream sides[NVSI_NUM_SIDES];
     CUevent marks[NVSI_NUM_MARKS];
@@ -68,7 +77,8 @@ struct nvsi_gpu_call {
     struct nvsi_last_call *last; /* coll_team.c's */
     struct nvsk_team members;    /* for kernels */
     uint64_t dst, src, nbytes;
-    bool shares;   /* two members have the same GPU */
+    bool shares; /* two members have the same GPU, or far: then no kernel may wait */
+    bool far;
     bool direct;   /* all addresses that others have to reach are symmetric device memory */
     unsigned code; /* reductions: type and operator, as kernels have them */
 };
@@ -79,18 +89,44 @@ struct nvsi_gpu_call {
 int nvsi_gpu_coll_blocks(void);
 /* Whether two members of a team have the same GPU; the same answer on all. */
 bool nvsi_gpu_coll_shares(const struct nvsi_team *team);
+/* Whether the GPUs of two members do not reach each other's memory; the same answer on all. */
+bool nvsi_gpu_coll_far(const struct nvsi_team *team);
 /* A word of device memory that is set when a wait on a stream was ended by the host: then this PE
  * sends no more puts and signals. 0: there is none. */
 uint64_t nvsi_gpu_gate(void);
 
+/* ---- far.c ---- */
+
+/* Stage two, behind nvsi_gpu_coll_open(); collective over the world. */
+int nvsi_gpu_far_open(const char *fn);
+void nvsi_gpu_far_close(void);
+/* A team that was made later, by all its members; and one that is left here. */
+int nvsi_gpu_far_team(const char *fn, struct nvsi_team *team);
+void nvsi_gpu_far_left(const struct nvsi_team *team);
+/* The channel of PE pe, as our GPU reaches it; and how far apart those of two PEs are. */
+void *nvsi_gpu_channel_at(const struct nvsi_team *team, int pe);
+int64_t nvsi_gpu_channel_stride(const struct nvsi_team *team);
+
+/* ---- stream_values.c ---- */
+
+/* At most 16 bytes, which may be gone when the call returns. In graphs, too. */
+int nvsi_gpu_copy_value(const char *fn, CUdeviceptr dst, const void *value, size_t nbytes,
+                        CUstream stream);
+/* After the last stream. */
+void nvsi_gpu_values_close(void);
+
 /* ---- coll_team.c ---- */
 
 void nvsi_gpu_coll_forget(void);
+/* A team is left here, and its place is somebody else's soon. */
+void nvsi_gpu_coll_left(const struct nvsi_team *team);
 
 /* Whether kernels can load and store it: symmetric device memory, or memory that CUDA knows, or any
  * where the GPU uses the host's page tables. */
 bool nvsi_gpu_kernels_reach(const void *ptr);
 
+/* Whether all of this PE's addresses that others have to reach are symmetric device memory. */
+bool nvsi_gpu_coll_direct(const struct nvsi_stream_op *op);
 /* Fills in all of *call. */
 int nvsi_gpu_call_begin(struct nvsi_gpu_call *call, const struct nvsi_stream_op *op,
                         CUstream stream);
@@ -134,6 +170,14 @@ void nvsi_gpu_grid(uint64_t nvectors, int most, unsigned *nblocks, unsigned *nth
 /* How two ranges (and more, ored into `others`) that begin at these addresses are cut into vectors.
  */
 struct nvsk_view nvsi_gpu_view(uint64_t dst, uint64_t src, uint64_t nbytes, size_t elem_bytes);
+
+/* ---- disagree.c ---- */
+
+/* Looks whether the neighbours call the same. An error: they do not, and everybody will hear of it.
+ */
+int nvsi_gpu_call_compare(struct nvsi_gpu_call *call);
+/* Its team is left here. */
+void nvsi_gpu_calls_forget(struct nvsi_gpu_team *state);
 
 /* ---- coll_select.c ---- */
 enum nvsi_gpu_shape nvsi_gpu_coll_select(const struct nvsi_gpu_call *call);

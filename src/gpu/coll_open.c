@@ -20,6 +20,7 @@ struct proposal {
 static struct {
     int blocks;
     int32_t *leaders; /* of each PE */
+    uint32_t *reach;  /* for each PE a bit for each other one, which its GPU reaches */
 } agreed;
 
 int nvsi_gpu_coll_blocks(void)
@@ -32,6 +33,25 @@ bool nvsi_gpu_coll_shares(const struct nvsi_team *team)
     for (int i = 1; i < team->npes; i++)
         for (int k = 0; k < i; k++)
             if (agreed.leaders[team->pes[i]] == agreed.leaders[team->pes[k]])
+                return true;
+    return false;
+}
+
+static size_t row_words(void)
+{
+    return ((size_t)nvsi.npes + 31) / 32;
+}
+
+static bool reaches(int from, int to)
+{
+    return agreed.reach[(size_t)from * row_words() + (size_t)to / 32] >> to % 32 & 1;
+}
+
+bool nvsi_gpu_coll_far(const struct nvsi_team *team)
+{
+    for (int i = 0; i < team->npes; i++)
+        for (int k = 0; k < team->npes; k++)
+            if (!reaches(team->pes[i], team->pes[k]))
                 return true;
     return false;
 }
@@ -91,27 +111,33 @@ static int agree(const char *fn, const struct proposal *all)
     return status;
 }
 
+/* One PE may reach another that does not reach it, so it takes a table of all pairs. */
+static int tell_reach(const char *fn, uint32_t *row)
+{
+    for (int pe = 0; pe < nvsi.npes; pe++)
+        if (nvsi_gpu.reach[pe] == NVSI_GPU_DIRECT)
+            row[pe / 32] |= UINT32_C(1) << pe % 32;
+    return nvsi_gather(fn, nvsi.teams[NVSI_TEAM_WORLD], NVSI_AT_MALLOC, row,
+                       row_words() * sizeof *row, agreed.reach);
+}
+
 int nvsi_gpu_coll_open(const char *fn)
 {
     struct proposal mine = propose(), *all = calloc((size_t)nvsi.npes, sizeof *all);
+    uint32_t *row = calloc(row_words(), sizeof *row);
     agreed.leaders = calloc((size_t)nvsi.npes, sizeof *agreed.leaders);
-    struct nvsi_coll_args args = {.fn = fn,
-                                  .flight = NVSI_AT_MALLOC,
-                                  .dst = all,
-                                  .src = &mine,
-                                  .nelems = sizeof mine,
-                                  .dtype = -1,
-                                  .elem_bytes = 1,
-                                  .op = NVSI_OP_INTERNAL,
-                                  .dst_stride = 1,
-                                  .src_stride = 1};
-    int status = all && agreed.leaders ? 0 : NVS_ERR_MEMORY;
+    agreed.reach = calloc((size_t)nvsi.npes * row_words(), sizeof *agreed.reach);
+    int status = all && row && agreed.leaders && agreed.reach ? 0 : NVS_ERR_MEMORY;
     if (status)
         nvsi_error(status, "%s: no memory for %d PEs", fn, nvsi.npes);
     else
-        status = nvsi_all_gather(nvsi.teams[NVSI_TEAM_WORLD], &args);
+        status =
+            nvsi_gather(fn, nvsi.teams[NVSI_TEAM_WORLD], NVSI_AT_MALLOC, &mine, sizeof mine, all);
+    if (!status)
+        status = tell_reach(fn, row);
     if (!status)
         status = agree(fn, all);
+    free(row);
     free(all);
     return status;
 }
@@ -119,6 +145,8 @@ int nvsi_gpu_coll_open(const char *fn)
 void nvsi_gpu_coll_close(void)
 {
     nvsi_gpu_coll_forget();
+    nvsi_gpu_far_close();
     free(agreed.leaders);
+    free(agreed.reach);
     memset(&agreed, 0, sizeof agreed);
 }

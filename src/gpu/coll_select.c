@@ -11,6 +11,8 @@
  *   symmetric: reduce   fold, from NVS_GPU_TWOSHOT_BYTES copies   fold
  *   symmetric: move     copies                                    copies
  *
+ * A team that is far has one shape: staged.
+ *
  * "Little" is what leaves a GPU in the push shape: (npes - 1) blocks of up to NVS_GPU_ONESHOT_BYTES
  * together.
  */
@@ -30,6 +32,8 @@ enum nvsi_gpu_shape nvsi_gpu_coll_select(const struct nvsi_gpu_call *call)
 {
     if (call->team->npes == 1)
         return NVSI_SHAPE_ALONE;
+    if (call->far)
+        return NVSI_SHAPE_STAGED;
     if (!call->direct)
         return call->shares ? NVSI_SHAPE_STAGED : NVSI_SHAPE_PUSH;
     if (call->shares)
@@ -58,6 +62,8 @@ int nvsi_gpu_coll(const struct nvsi_stream_op *op, CUstream stream)
 {
     struct nvsi_gpu_call call;
     int status = nvsi_gpu_call_begin(&call, op, stream);
+    if (!status && call.last)
+        status = nvsi_gpu_call_compare(&call);
     if (status)
         return status;
     if (op->op != NVSI_SOP_BARRIER && op->op != NVSI_SOP_SYNC && call.nbytes)

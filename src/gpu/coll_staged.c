@@ -1,10 +1,11 @@
 /*
  * coll_staged.c - the shape of last resort: PEs that share a GPU, and memory that others cannot
- * address. Everybody copies a chunk into its channel, all meet, everybody takes what it needs from
+ * address; and GPUs that do not reach each other, where the channel lies in memory of the host
+ * (far.c). Everybody copies a chunk into its channel, all meet, everybody takes what it needs from
  * the others' channels, all meet again.
  *
- * No kernel waits (meet.c says why). The space is that of the cells of the push shape, which a team
- * whose members share a GPU never uses.
+ * No kernel waits (meet.c says why). The space is that of the cells of the push shape, which such a
+ * team never uses.
  */
 #include "gpu/coll.h"
 
@@ -42,7 +43,8 @@ static int copy_in(struct nvsi_gpu_call *call, struct chunk chunk)
 static uint64_t brought_by(const struct nvsi_gpu_call *call, int i, struct chunk chunk)
 {
     uint64_t mine = num_blocks(call) > 1 ? (uint64_t)call->team->team_pe * chunk.len : 0;
-    return nvsi_gpu_call_at(call, i, stage(call) + mine);
+    int64_t away = (call->team->pes[i] - nvsi.me) * call->members.stride;
+    return stage(call) + mine + (uint64_t)away;
 }
 
 static int fold(struct nvsi_gpu_call *call, struct chunk chunk)

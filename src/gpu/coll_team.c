@@ -22,6 +22,7 @@ static struct nvsi_gpu_team *kept[NVSI_DEV_CHANNELS];
 
 static void forget(struct nvsi_gpu_team *state)
 {
+    nvsi_gpu_calls_forget(state);
     if (state->done.event)
         (void)cu.cuEventDestroy(state->done.event);
     if (state->captured.event)
@@ -50,6 +51,15 @@ void nvsi_gpu_coll_forget(void)
     }
 }
 
+void nvsi_gpu_coll_left(const struct nvsi_team *team)
+{
+    struct nvsi_gpu_team *state = team->slot >= 0 ? kept[team->slot] : NULL;
+    if (!state)
+        return;
+    nvsi_gpu_calls_forget(state);
+    state->known = false; /* an active set has no id by which the next one would be told from it */
+}
+
 /* A team in the place of one that was destroyed takes over what was kept: graphs of that one may
  * still be there, though they must not run. */
 static struct nvsi_gpu_team *find(const char *fn, const struct nvsi_team *team)
@@ -64,7 +74,8 @@ static struct nvsi_gpu_team *find(const char *fn, const struct nvsi_team *team)
     }
     if (!state->known || state->id != team->id) {
         state->id = team->id;
-        state->shares = nvsi_gpu_coll_shares(team);
+        state->far = nvsi_gpu_coll_far(team);
+        state->shares = state->far || nvsi_gpu_coll_shares(team);
         state->known = true;
     }
     return state;
@@ -102,24 +113,11 @@ static void fill_members(struct nvsk_team *members, const struct nvsi_team *team
         .step = step,
         .handle = team->id,
         .pes = nvsi_gpu_team_list(team),
-        .channel = (uint64_t)(uintptr_t)nvsi_window_at(nvsi.me, (uint64_t)team->slot *
-                                                                    NVSI_DEV_CHANNEL_BYTES),
-        .stride = nvsi_gpu.stride,
+        .channel = (uint64_t)(uintptr_t)nvsi_gpu_channel_at(team, nvsi.me),
+        .stride = nvsi_gpu_channel_stride(team),
         .page = (uint64_t)(uintptr_t)nvsi_gpu.state.page,
         .gate = nvsi_gpu_gate(),
     };
-}
-
-static int check_reach(const char *fn, const struct nvsi_team *team)
-{
-    for (int i = 0; i < team->npes; i++)
-        if (nvsi_gpu.reach[team->pes[i]] != NVSI_GPU_DIRECT)
-            return nvsi_error(NVS_ERR_UNSUPPORTED,
-                              "%s: the GPUs of PE %d and PE %d do not reach each other's memory, "
-                              "which collectives on device memory need: put the data into host "
-                              "memory (shmem_malloc, nvs_malloc) for this team",
-                              fn, nvsi.me, team->pes[i]);
-    return 0;
 }
 
 static bool reduces(const struct nvsi_stream_op *op)
@@ -163,7 +161,7 @@ static int check_places(const struct nvsi_stream_op *op)
 
 /* Which side has to be symmetric for the shapes without a channel. All-to-all in place needs a
  * channel: what arrives would overwrite what has not left. */
-static bool is_direct(const struct nvsi_stream_op *op)
+bool nvsi_gpu_coll_direct(const struct nvsi_stream_op *op)
 {
     bool dst = on_device(op->dst), src = on_device(op->src);
     switch (op->op) {
@@ -210,7 +208,7 @@ int nvsi_gpu_call_begin(struct nvsi_gpu_call *call, const struct nvsi_stream_op 
         .dst = (uint64_t)(uintptr_t)op->dst,
         .src = (uint64_t)(uintptr_t)op->src,
         .nbytes = op->nelems * op->elem_bytes,
-        .direct = is_direct(op),
+        .direct = !op->apart && nvsi_gpu_coll_direct(op),
         .code = reduces(op) ? NVSD_FOLD(op->dtype, op->redop) : 0,
     };
     int status = check_type(op);
@@ -218,13 +216,11 @@ int nvsi_gpu_call_begin(struct nvsi_gpu_call *call, const struct nvsi_stream_op 
         status = check_places(op);
     if (status || op->team->npes == 1)
         return status;
-    status = check_reach(op->fn, op->team);
-    if (status)
-        return status;
     call->state = find(op->fn, op->team);
     if (!call->state)
         return NVS_ERR_MEMORY;
     call->shares = call->state->shares;
+    call->far = call->state->far;
     fill_members(&call->members, op->team);
     return order_streams(call);
 }

@@ -146,7 +146,8 @@ bool nvsi_gpu_settle(void)
 
 int nvsi_gpu_synchronize(const char *fn, CUstream stream)
 {
-    struct nvsi_wait wait = {0};
+    /* The watchdog names what kernels and streams wait for. */
+    struct nvsi_wait wait = {.grace_ms = 1000};
     int status = 0;
     CUresult result;
     while ((result = cu.cuStreamQuery(stream)) == CUDA_ERROR_NOT_READY && !status)

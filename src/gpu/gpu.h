@@ -226,19 +226,45 @@ int nvsi_gpu_coll_open(const char *fn);
 /* In the context. */
 void nvsi_gpu_coll_close(void);
 
+/* disagree.c: whether PEs of one of our teams have put different collectives into streams. */
+bool nvsi_gpu_disagreement(char *sentence, size_t size);
+
 /* ---- meet.c: PEs that share a GPU -------------------------------------------------------------
  */
 
 /* A barrier of a team on a stream, in which no kernel waits. Everything before it on the streams of
  * all members comes before everything after it. In graphs, too. */
 int nvsi_gpu_meet(const char *fn, const struct nvsi_team *team, CUstream stream);
-/* Ends the meeting of this PE that waits now for one who will not come; by a stream that does not
- * wait itself. */
-void nvsi_gpu_break_up(const struct nvsi_team *team, CUstream stream);
+/* Ends the meeting of this PE that waits now for one who will not come, and breaks the channel, so
+ * that kernels behind it do nothing; by a stream that does not wait itself. */
+void nvsi_gpu_break_up(CUdeviceptr channel, CUstream stream);
+
+/* ---- stream_wait.c: waits on words, of PEs that share a GPU ------------------------------------
+ */
+
+/* Whether the stream can wait for these words, so that no kernel has to. */
+bool nvsi_gpu_stream_waits(const struct nvsi_words *words, size_t elem_bytes);
+/* As many at a time. */
+size_t nvsi_gpu_stream_wait_most(void);
+/* Until all compare as wanted. *again: a kernel has to look once more. In graphs, too. */
+int nvsi_gpu_stream_wait(const char *fn, const struct nvsi_words *words, size_t elem_bytes,
+                         CUstream stream, bool *again);
+/* await.c. After all streams have come to their ends. */
+void nvsi_gpu_awaits_close(void);
 
 /* ---- watchdog.c: the thread that reads nvsi_gpu.page ------------------------------------------
  */
 int nvsi_gpu_watch(void);
+/* A wait that lasts, since when, and when to warn of it. since_ms 0: not yet seen. */
+struct nvsi_seen_wait {
+    uint64_t address, wanted;
+    int64_t since_ms, warn_ms;
+    const char *than; /* of a word: "at least "; NULL: equal, or unknown */
+};
+/* Warns of it, or ends all, when it is time. fn: of an operation on a stream, or NULL: in a kernel.
+ * gap: how long nobody has looked, which counts only if this process was running. */
+void nvsi_gpu_look_at_wait(const char *fn, const struct nvsi_dev_wait *wait,
+                           struct nvsi_seen_wait *seen, int64_t now, int64_t gap);
 /* A PE was lost, or time is over: all waits of kernels and streams end, and calls return status. */
 void nvsi_gpu_break_off(int status, const char *sentence);
 void nvsi_gpu_unwatch(void);

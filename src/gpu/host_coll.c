@@ -5,13 +5,16 @@
  * stream has them: collect, whose blocks have different sizes, and all-to-all with strides. For
  * these the PEs meet on the host and put their blocks where they belong.
  *
- * Whether a call is one on device memory each PE finds out from its own arguments: symmetric
- * addresses agree about that, and of ordinary memory all PEs must pass the same kind.
+ * Whether a call is one on device memory each PE finds out from its own arguments. Symmetric
+ * addresses agree about that. Of ordinary memory, which calls of nvs.h take, all PEs must pass the
+ * GPU's or all the host's; if they do not, all hear of it.
  */
 #include <stdlib.h>
 
 #include "coll/coll.h"
+#include "gpu/coll.h"
 #include "gpu/host_ops.h"
+#include "gpu/window.h"
 #include "stream/stream.h"
 #include "wait.h"
 
@@ -57,6 +60,30 @@ void nvsi_gpu_coll_streams_close(void)
     }
 }
 
+/* A blocking call may ask before it begins. So memory of nvs.h calls may be of another kind on each
+ * PE, as long as it is the GPU's; with memory of the host the others are in the collective of the
+ * host now, which finds that they disagree. */
+static int agree_on_memory(struct nvsi_team *team, struct nvsi_stream_op *op)
+{
+    uint8_t direct = nvsi_gpu_coll_direct(op), *all = calloc((size_t)team->npes, 1);
+    struct nvsi_coll_args args = {.fn = op->fn,
+                                  .dst = all,
+                                  .src = &direct,
+                                  .nelems = 1,
+                                  .dtype = -1,
+                                  .elem_bytes = 1,
+                                  .op = NVSI_OP_ON_GPU,
+                                  .dst_stride = 1,
+                                  .src_stride = 1};
+    if (!all)
+        return nvsi_error(NVS_ERR_MEMORY, "%s: no memory", op->fn);
+    int status = nvsi_all_gather(team, &args);
+    for (int i = 0; i < team->npes; i++)
+        op->apart |= !all[i];
+    free(all);
+    return status;
+}
+
 static int on_its_stream(int kind, struct nvsi_team *team, const struct nvsi_coll_args *args)
 {
     bool root_keeps = args->root_keeps && team->team_pe == args->root;
@@ -74,7 +101,9 @@ static int on_its_stream(int kind, struct nvsi_team *team, const struct nvsi_col
                                 .root = args->root,
                                 .symmetric = args->flags & NVSI_COLL_SYMMETRIC};
     CUstream stream;
-    int status = stream_of(args->fn, team, &stream);
+    int status = op.symmetric || team->npes == 1 ? 0 : agree_on_memory(team, &op);
+    if (!status)
+        status = stream_of(args->fn, team, &stream);
     if (!status)
         status = nvsi_gpu_on_stream(&op, stream);
     return status ? status : nvsi_gpu_synchronize(args->fn, stream);
@@ -87,7 +116,14 @@ static int locate(const struct nvsi_team *team, const struct nvsi_coll_args *arg
                   size_t first, size_t span, struct nvsi_remote *at)
 {
     const char *dst = (const char *)args->dst + first * args->elem_bytes;
-    return nvsi_locate(NULL, args->fn, "dst", dst, span, args->elem_bytes, team->pes[member], at);
+    int status =
+        nvsi_locate(NULL, args->fn, "dst", dst, span, args->elem_bytes, team->pes[member], at);
+    if (!status && at->seg == NVSI_SEG_DEVICE && nvsi_gpu.reach[at->pe] == NVSI_GPU_HIDDEN)
+        status = nvsi_error(NVS_ERR_UNSUPPORTED,
+                            "%s: PE %d does not reach the memory of the GPU of PE %d: "
+                            "CUDA_VISIBLE_DEVICES hides it from this process",
+                            args->fn, nvsi.me, at->pe);
+    return status;
 }
 
 /* How many elements the members bring; also says that all have entered. */
@@ -95,17 +131,7 @@ static int gather_counts(struct nvsi_team *team, const struct nvsi_coll_args *ar
                          uint64_t *counts)
 {
     uint64_t mine = args->nelems;
-    struct nvsi_coll_args gather = {.fn = args->fn,
-                                    .flight = NVSI_AT_COLLECT,
-                                    .dst = counts,
-                                    .src = &mine,
-                                    .nelems = sizeof mine,
-                                    .dtype = -1,
-                                    .elem_bytes = 1,
-                                    .op = NVSI_OP_INTERNAL,
-                                    .dst_stride = 1,
-                                    .src_stride = 1};
-    return nvsi_all_gather(team, &gather);
+    return nvsi_gather(args->fn, team, NVSI_AT_COLLECT, &mine, sizeof mine, counts);
 }
 
 static int put_to_all(const struct nvsi_team *team, const struct nvsi_coll_args *args, size_t first)
@@ -149,9 +175,9 @@ static int collect(struct nvsi_team *team, const struct nvsi_coll_args *args)
     if (!status)
         status = check_sum(team, args, counts, &first);
     free(counts);
-    if (!status)
-        status = put_to_all(team, args, first);
-    return status ? status : nvsi_sync_within(args->fn, team, NVSI_AT_COLLECT);
+    return status ? status /* of all: they have the same sum */
+                  : nvsi_window_agree(args->fn, team, NVSI_AT_COLLECT,
+                                      put_to_all(team, args, first), 0);
 }
 
 static int alltoalls(struct nvsi_team *team, const struct nvsi_coll_args *args)
@@ -163,6 +189,8 @@ static int alltoalls(struct nvsi_team *team, const struct nvsi_coll_args *args)
     size_t block = args->nelems * (size_t)args->dst_stride * (size_t)team->team_pe;
     size_t span = (args->nelems - 1) * (size_t)args->dst_stride + 1;
     int status = nvsi_sync_within(args->fn, team, NVSI_AT_ALL_TO_ALL);
+    if (status)
+        return status;
     for (int i = 0; !status && i < team->npes; i++) {
         struct nvsi_remote at;
         int member = (team->team_pe + i) % team->npes;
@@ -172,7 +200,7 @@ static int alltoalls(struct nvsi_team *team, const struct nvsi_coll_args *args)
         if (!status)
             status = nvsi_gpu_iput(args->fn, &at, src, &shape);
     }
-    return status ? status : nvsi_sync_within(args->fn, team, NVSI_AT_ALL_TO_ALL);
+    return nvsi_window_agree(args->fn, team, NVSI_AT_ALL_TO_ALL, status, 0);
 }
 
 /* ---- the way in --------------------------------------------------------------------------------

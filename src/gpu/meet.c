@@ -17,15 +17,15 @@
  * A write of a stream comes after everything that the stream did before it, for all who see the
  * written value (the driver's default), and a wait before everything that comes behind it.
  */
-#include "gpu/gpu.h"
-#include "nvshmem/device/channel.h"
+#include "gpu/await.h"
+#include "gpu/coll.h"
 
 /* The flag of member `from` for `round`, in the channel of member `at`. */
 static CUdeviceptr flag_at(const struct nvsi_team *team, int at, int round, int from)
 {
-    uint64_t offset = (uint64_t)team->slot * NVSI_DEV_CHANNEL_BYTES + NVSI_CHANNEL_MEET;
+    char *channel = nvsi_gpu_channel_at(team, team->pes[at]);
     uint64_t index = (uint64_t)round * NVSI_CHANNEL_MAX_PES + (uint64_t)from;
-    return (CUdeviceptr)(uintptr_t)nvsi_window_at(team->pes[at], offset) + index * sizeof(uint32_t);
+    return (CUdeviceptr)(uintptr_t)channel + NVSI_CHANNEL_MEET + index * sizeof(uint32_t);
 }
 
 enum step { TELL, AWAIT, SET_BACK };
@@ -44,22 +44,55 @@ static CUresult one(const struct nvsi_team *team, enum step step, int round, int
     }
 }
 
-int nvsi_gpu_meet(const char *fn, const struct nvsi_team *team, CUstream stream)
+static int all_of(const char *fn, const struct nvsi_team *team, enum step step, int round,
+                  CUstream stream)
 {
-    for (int round = 0; round < 2; round++)
-        for (enum step step = TELL; step <= SET_BACK; step++)
-            for (int away = 1; away < team->npes; away++) {
-                int member = (team->team_pe + away) % team->npes;
-                CUresult result = one(team, step, round, member, stream);
-                if (result != CUDA_SUCCESS)
-                    return nvsi_cuda_error(fn, result, "meet PE %d on a stream", team->pes[member]);
-            }
+    for (int away = 1; away < team->npes; away++) {
+        int member = (team->team_pe + away) % team->npes;
+        CUresult result = one(team, step, round, member, stream);
+        if (result != CUDA_SUCCESS)
+            return nvsi_cuda_error(fn, result, "meet PE %d on a stream", team->pes[member]);
+    }
     return 0;
 }
 
-/* A meeting in which somebody is missing ends here: all flags of this PE are set. */
-void nvsi_gpu_break_up(const struct nvsi_team *team, CUstream stream)
+static int meet(const char *fn, const struct nvsi_team *team, const struct nvsi_await *await,
+                CUstream stream)
 {
-    CUdeviceptr flags = flag_at(team, team->team_pe, 0, 0);
-    (void)cu.cuMemsetD32Async(flags, 1, 2 * NVSI_CHANNEL_MAX_PES, stream);
+    int status = 0;
+    for (int round = 0; !status && round < 2; round++) {
+        status = all_of(fn, team, TELL, round, stream);
+        if (!status)
+            status = nvsi_await_step(await, round ? NVSI_AWAIT_SECOND : NVSI_AWAIT_WAITING, stream);
+        if (!status)
+            status = all_of(fn, team, AWAIT, round, stream);
+        if (!status)
+            status = all_of(fn, team, SET_BACK, round, stream);
+    }
+    return status ? status : nvsi_await_step(await, NVSI_AWAIT_DONE, stream);
+}
+
+int nvsi_gpu_meet(const char *fn, const struct nvsi_team *team, CUstream stream)
+{
+    struct nvsi_await *await = nvsi_await_new(fn, stream);
+    if (!await)
+        return NVS_ERR_SYSTEM;
+    await->team = team->id;
+    await->npes = team->npes;
+    await->channel = flag_at(team, team->team_pe, 0, 0) - NVSI_CHANNEL_MEET;
+    int status = meet(fn, team, await, stream);
+    if (status)
+        nvsi_await_drop(await);
+    return status;
+}
+
+/* All flags of this PE are set. */
+void nvsi_gpu_break_up(CUdeviceptr channel, CUstream stream)
+{
+    CUdeviceptr part = channel + NVSI_CHANNEL_STREAM;
+    (void)cu.cuMemsetD32Async(part + offsetof(struct nvsi_channel_stream, pushes.broken), 1, 1,
+                              stream);
+    (void)cu.cuMemsetD32Async(part + offsetof(struct nvsi_channel_stream, syncs.broken), 1, 1,
+                              stream);
+    (void)cu.cuMemsetD32Async(channel + NVSI_CHANNEL_MEET, 1, 2 * NVSI_CHANNEL_MAX_PES, stream);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "boot/crash.h"
+#include "gpu/coll.h"
 #include "gpu/open.h"
 #include "transport/transport.h"
 #include "wait.h"
@@ -25,17 +26,7 @@ static struct nvsi_unreachable unreachable;
 
 static int gather(const char *fn, const void *mine, size_t nbytes, void *into)
 {
-    struct nvsi_coll_args args = {.fn = fn,
-                                  .flight = NVSI_AT_MALLOC,
-                                  .dst = into,
-                                  .src = mine,
-                                  .nelems = nbytes,
-                                  .dtype = -1,
-                                  .elem_bytes = 1,
-                                  .op = NVSI_OP_INTERNAL,
-                                  .dst_stride = 1,
-                                  .src_stride = 1};
-    int status = nvsi_all_gather(nvsi.teams[NVSI_TEAM_WORLD], &args);
+    int status = nvsi_gather(fn, nvsi.teams[NVSI_TEAM_WORLD], NVSI_AT_MALLOC, mine, nbytes, into);
     nvsi_flight_enter(NVSI_AT_MALLOC, -1, -1, 0); /* the exchange has ended its own record */
     return status;
 }
@@ -58,7 +49,6 @@ static int meet(const char *fn, struct nvsi_hello *mine, int status)
     return 0;
 }
 
-/* Of all PEs that do not reach somebody, the first one says so. */
 struct outcome {
     int64_t status, unreachable;
 };
@@ -173,6 +163,8 @@ static int open_together(const char *fn)
     }
     if (!status)
         status = nvsi_gpu_coll_open(fn);
+    if (!status)
+        status = nvsi_gpu_far_open(fn);
     if (status)
         return status;
     status = nvsi_gpu_show_teams(fn);
@@ -218,8 +210,10 @@ static void close_inside(void)
 {
     nvsi_gpu_withdraw();
     (void)cu.cuCtxSynchronize();
+    nvsi_gpu_awaits_close();
     nvsi_gpu_unload();
     nvsi_gpu_coll_close();
+    nvsi_gpu_values_close();
     nvsi_gpu_ops_close();
     nvsi_window_close();
     if (nvsi_gpu.state.reach)

@@ -48,6 +48,24 @@ static const char *find_reach(const struct nvsi_hello *all, int pe)
     return NULL;
 }
 
+/* Loads and stores get there, but atomics over some buses are no atomics there. The lower one of
+ * two says so. */
+static void warn_atomics(int pe)
+{
+    int atomic = 1, ordinal = nvsi_gpu.ordinals[pe];
+    CUdevice peer;
+    if (pe <= nvsi.me || nvsi_gpu.reach[pe] != NVSI_GPU_DIRECT || ordinal < 0 ||
+        ordinal == nvsi_gpu.ordinal || cu.cuDeviceGet(&peer, ordinal) ||
+        cu.cuDeviceGetP2PAttribute(&atomic, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                   nvsi_gpu.device, peer) ||
+        atomic)
+        return;
+    nvsi_log(NVSI_LOG_WARN,
+             "the connection of the GPUs of PE %d and PE %d has no atomics: atomics and signals "
+             "that add, on each other's GPU memory, may lose updates",
+             nvsi.me, pe);
+}
+
 /* Peers on other GPUs that are reached by copies: the driver needs their context for that. */
 static int retain_peer(const char *fn, int pe)
 {
@@ -80,6 +98,7 @@ int nvsi_gpu_look_around(const char *fn, const struct nvsi_hello *all,
         nvsi_gpu.all_reachable &= nvsi_gpu.reach[pe] == NVSI_GPU_DIRECT;
         if (nvsi_gpu.reach[pe] == NVSI_GPU_STAGED)
             status = retain_peer(fn, pe);
+        warn_atomics(pe);
     }
     long limit = nvsi.config.sm_limit ? nvsi.config.sm_limit : nvsi_gpu.sm_count;
     long share = nvsi_gpu.sm_count / nvsi_gpu.sharers;
@@ -101,10 +120,10 @@ void nvsi_gpu_warn_unreachable(const struct nvsi_hello *all,
         nvsi.me, (unsigned)mine->pci_domain, (unsigned)mine->pci_bus, (unsigned)mine->pci_device,
         pe, (unsigned)other->pci_domain, (unsigned)other->pci_bus, (unsigned)other->pci_device,
         unreachable->why,
-        staged ? "Calls on the host and on streams copy through host memory instead; operations "
-                 "in kernels are refused"
-               : "CUDA_VISIBLE_DEVICES hides one from the other, so that copies through the host "
-                 "are not possible, either");
+        staged ? "Puts, gets and collectives go through host memory instead; atomics, signals that "
+                 "add and operations in kernels are refused"
+               : "CUDA_VISIBLE_DEVICES hides one from the other, so that only collectives are "
+                 "possible, through host memory");
 }
 
 int nvsi_gpu_put_reach(const char *fn)

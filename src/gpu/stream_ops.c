@@ -6,7 +6,9 @@
  *  - p: a kernel with the value among its arguments
  *  - put_signal: the same as put, with a signal behind it in the same kernel, or in one of its own
  *  - iput, iget: a kernel
- *  - wait: a kernel of one block
+ *  - all of these to a GPU that ours does not reach: copies, which the driver makes by way of the
+ *    host; a signal that sets is one, too
+ *  - wait: a kernel of one block; where PEs share a GPU, the stream itself (stream_wait.c)
  *  - quiet: nothing. A stream does one thing after the other, and what it has done is visible
  *  - collectives: coll.h
  *
@@ -38,22 +40,38 @@ static int copy(const struct nvsi_stream_op *op, CUdeviceptr dst, CUdeviceptr sr
     return result ? nvsi_cuda_error(op->fn, result, "copy %zu bytes", nbytes) : 0;
 }
 
+static int check_visible(const struct nvsi_stream_op *op, const struct nvsi_remote *at)
+{
+    if (at->seg != NVSI_SEG_DEVICE || nvsi_gpu.reach[at->pe] != NVSI_GPU_HIDDEN)
+        return 0;
+    return nvsi_error(NVS_ERR_UNSUPPORTED,
+                      "%s: PE %d does not reach the memory of the GPU of PE %d: "
+                      "CUDA_VISIBLE_DEVICES hides it from this process",
+                      op->fn, nvsi.me, at->pe);
+}
+
 static int locate(const struct nvsi_stream_op *op, const char *what, const void *sym,
                   struct nvsi_remote *at)
 {
     int status = nvsi_locate(NULL, op->fn, what, sym, op->nelems, op->elem_bytes, op->pe, at);
-    if (!status && at->seg == NVSI_SEG_DEVICE && nvsi_gpu.reach[at->pe] == NVSI_GPU_HIDDEN)
-        status = nvsi_error(NVS_ERR_UNSUPPORTED,
-                            "%s: PE %d does not reach the memory of the GPU of PE %d: "
-                            "CUDA_VISIBLE_DEVICES hides it from this process",
-                            op->fn, nvsi.me, at->pe);
-    return status;
+    return status ? status : check_visible(op, at);
 }
 
 /* ---- put, p, put_signal ------------------------------------------------------------------------
  */
 
-static int locate_signal(const struct nvsi_stream_op *op, struct nvsk_signal_op *signal)
+static int no_add(const struct nvsi_stream_op *op, int pe)
+{
+    return nvsi_error(
+        NVS_ERR_UNSUPPORTED,
+        "%s: PE %d does not reach the memory of the GPU of PE %d by loads and stores, "
+        "which a signal that adds needs: use NVSHMEM_SIGNAL_SET",
+        op->fn, nvsi.me, pe);
+}
+
+/* by_copy: no kernel of ours gets there. */
+static int locate_signal(const struct nvsi_stream_op *op, struct nvsk_signal_op *signal,
+                         bool *by_copy)
 {
     struct nvsi_remote at;
     int status = nvsi_locate_signal(NULL, op->fn, op->sig, op->sig_op, op->pe, &at);
@@ -61,19 +79,23 @@ static int locate_signal(const struct nvsi_stream_op *op, struct nvsk_signal_op 
         return status;
     if (at.seg != NVSI_SEG_DEVICE)
         return host_word(op, "the signal");
-    if (!nvsi_gpu_is_direct(&at))
-        return nvsi_error(NVS_ERR_UNSUPPORTED,
-                          "%s: PE %d does not reach the memory of the GPU of PE %d by loads and "
-                          "stores, which signals need",
-                          op->fn, nvsi.me, at.pe);
+    status = check_visible(op, &at);
+    if (status)
+        return status;
+    *by_copy = !nvsi_gpu_is_direct(&at);
+    if (*by_copy && op->sig_op == NVSI_SIGNAL_ADD)
+        return no_add(op, at.pe);
     *signal = (struct nvsk_signal_op){
         .address = nvsi_gpu_remote(&at), .value = op->value, .add = op->sig_op == NVSI_SIGNAL_ADD};
     return 0;
 }
 
-static int signal(const struct nvsi_stream_op *op, const struct nvsk_signal_op *what,
+/* A copy comes after the copy of the data, in the order of the stream, and a word is never torn. */
+static int signal(const struct nvsi_stream_op *op, const struct nvsk_signal_op *what, bool by_copy,
                   CUstream stream)
 {
+    if (by_copy)
+        return nvsi_gpu_copy_value(op->fn, what->address, &what->value, sizeof what->value, stream);
     struct nvsk_signal_args args = {.signal = *what, .gate = nvsi_gpu_gate()};
     return nvsi_gpu_launch(op->fn, NVSI_KERNEL_nvsk_signal, 1, 32, stream, &args);
 }
@@ -105,27 +127,27 @@ static int put_by_kernel(const struct nvsi_stream_op *op, CUdeviceptr dst,
     return nvsi_gpu_launch(op->fn, NVSI_KERNEL_nvsk_put, nblocks, nthreads, stream, &args);
 }
 
-/* A value whose place only a copy reaches: the driver has read it when the call returns, since it
- * is ordinary memory of the host. */
 static int put_by_copy(const struct nvsi_stream_op *op, CUdeviceptr dst, CUstream stream)
 {
-    const void *src = op->immediate ? (const void *)op->value_bytes : op->src;
-    return copy(op, dst, (CUdeviceptr)(uintptr_t)src, stream);
+    if (op->immediate)
+        return nvsi_gpu_copy_value(op->fn, dst, op->value_bytes, op->elem_bytes, stream);
+    return copy(op, dst, (CUdeviceptr)(uintptr_t)op->src, stream);
 }
 
 static int put(const struct nvsi_stream_op *op, CUstream stream)
 {
     struct nvsi_remote at;
     struct nvsk_signal_op what = {0};
+    bool by_copy = false;
     int status = locate(op, "dst", op->dst, &at);
     if (!status && op->op == NVSI_SOP_PUT_SIGNAL)
-        status = locate_signal(op, &what);
+        status = locate_signal(op, &what, &by_copy);
     if (status)
         return status;
     if (op->nelems && by_kernel(op, &at))
         return put_by_kernel(op, nvsi_gpu_remote(&at), &what, stream);
     status = put_by_copy(op, nvsi_gpu_remote(&at), stream);
-    return status || !what.address ? status : signal(op, &what, stream);
+    return status || !what.address ? status : signal(op, &what, by_copy, stream);
 }
 
 static int get(const struct nvsi_stream_op *op, CUstream stream)
@@ -152,8 +174,9 @@ static int get_now(const struct nvsi_stream_op *op, CUstream stream)
 static int put_word(const struct nvsi_stream_op *op, CUstream stream)
 {
     struct nvsk_signal_op what;
-    int status = locate_signal(op, &what);
-    return status ? status : signal(op, &what, stream);
+    bool by_copy;
+    int status = locate_signal(op, &what, &by_copy);
+    return status ? status : signal(op, &what, by_copy, stream);
 }
 
 /* ---- strided -----------------------------------------------------------------------------------
@@ -164,6 +187,18 @@ static uint32_t unit_of(uint64_t bits)
     return (uint32_t)((bits | 8) & (0 - (bits | 8)));
 }
 
+/* A copy for each element: there is no other way to memory that no kernel reaches. */
+static int one_by_one(const struct nvsi_stream_op *op, uint64_t dst, uint64_t src, CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    for (size_t i = 0; !result && i < op->nelems; i++) {
+        result = cu.cuMemcpyAsync(dst, src, op->elem_bytes, stream);
+        dst += (uint64_t)(op->dst_stride * (ptrdiff_t)op->elem_bytes);
+        src += (uint64_t)(op->src_stride * (ptrdiff_t)op->elem_bytes);
+    }
+    return result ? nvsi_cuda_error(op->fn, result, "copy %zu elements one by one", op->nelems) : 0;
+}
+
 static int strided(const struct nvsi_stream_op *op, CUstream stream)
 {
     bool is_put = op->op == NVSI_SOP_IPUT;
@@ -172,11 +207,15 @@ static int strided(const struct nvsi_stream_op *op, CUstream stream)
     struct nvsi_remote at;
     int status =
         nvsi_locate_strided(NULL, op->fn, is_put ? "dst" : "src", sym, &shape, op->pe, &at);
+    if (!status)
+        status = check_visible(op, &at);
     if (status || !op->nelems)
         return status;
+    uint64_t there = nvsi_gpu_remote(&at), here = (uint64_t)(uintptr_t)local;
+    if (at.seg == NVSI_SEG_DEVICE && !nvsi_gpu_is_direct(&at))
+        return one_by_one(op, is_put ? there : here, is_put ? here : there, stream);
     if (!nvsi_gpu_is_direct(&at) || !nvsi_gpu_kernels_reach(local))
         return host_word(op, nvsi_gpu_is_direct(&at) == is_put ? "src" : "dst");
-    uint64_t there = nvsi_gpu_remote(&at), here = (uint64_t)(uintptr_t)local;
     struct nvsk_strided_args args = {.dst = is_put ? there : here,
                                      .src = is_put ? here : there,
                                      .nelems = op->nelems,
@@ -219,12 +258,49 @@ static void fill_wait(const struct nvsi_stream_op *op, struct nvsk_wait_args *ar
             args->excluded[i / 8] |= (unsigned char)(1u << i % 8);
 }
 
+/* Elements [first, first + nelems) of the words of a wait. */
+static struct nvsi_words words_of(const struct nvsi_stream_op *op, size_t first, size_t nelems)
+{
+    size_t size = word_bytes(op->word);
+    return (struct nvsi_words){.ivars = (const char *)op->dst + first * size,
+                               .nelems = nelems,
+                               .status = op->status ? op->status + first : NULL,
+                               .word = op->word,
+                               .cmp = op->cmp,
+                               .values = op->values ? (const char *)op->values + first * size
+                                                    : (const void *)&op->value,
+                               .vector = op->values != NULL};
+}
+
+/* Without a kernel that waits, if possible; *kernel: one has to. */
+static int wait_on_stream(const struct nvsi_stream_op *op, CUstream stream, bool *kernel)
+{
+    struct nvsi_words all = words_of(op, 0, op->nelems);
+    size_t size = word_bytes(op->word), most = nvsi_gpu_stream_wait_most();
+    int status = 0;
+    *kernel = !nvsi_gpu_stream_waits(&all, size);
+    if (*kernel)
+        return 0;
+    for (size_t first = 0; !status && first < op->nelems; first += most) {
+        bool again;
+        size_t rest = op->nelems - first;
+        struct nvsi_words words = words_of(op, first, rest < most ? rest : most);
+        status = nvsi_gpu_stream_wait(op->fn, &words, size, stream, &again);
+        *kernel |= again;
+    }
+    return status;
+}
+
 static int wait(const struct nvsi_stream_op *op, CUstream stream)
 {
+    bool kernel;
     if (!op->nelems)
         return 0;
     if (!nvsi_gpu_kernels_reach(op->dst))
         return host_word(op, "the word");
+    int status = wait_on_stream(op, stream, &kernel);
+    if (status || !kernel)
+        return status;
     struct nvsk_wait_args args = {.value = op->value,
                                   .page = (uint64_t)(uintptr_t)nvsi_gpu.state.page,
                                   .gate = nvsi_gpu_gate(),
@@ -236,7 +312,6 @@ static int wait(const struct nvsi_stream_op *op, CUstream stream)
                                   .status = op->status && nvsi_gpu_kernels_reach(op->status)};
     bool inlined = (args.vector && !args.values) || (args.masked && !args.status);
     size_t most = inlined ? NVSK_WAIT_ELEMS : op->nelems;
-    int status = 0;
     /* One kernel after the other waits as well as one for all. */
     for (size_t first = 0; !status && first < op->nelems; first += most) {
         unsigned nblocks, nthreads;

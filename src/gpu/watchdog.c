@@ -23,16 +23,12 @@
 
 #include "boot/table.h"
 #include "gpu/gpu.h"
+#include "util/clock.h"
 #include "util/thread.h"
 #include "wait.h"
 
 /* Between two looks. After a gap like PAUSE_MS this process was stopped, which does not count. */
 enum { LOOK_MS = 100, PAUSE_MS = 2000 };
-
-struct seen_wait {
-    uint64_t address, wanted;
-    int64_t since_ms, warn_ms; /* since_ms 0: none */
-};
 
 static struct {
     pthread_t thread;
@@ -40,17 +36,10 @@ static struct {
     pthread_cond_t wake;
     bool running, stop;
     int64_t looked_ms;
-    struct seen_wait seen[NVSI_DEV_WAITS];
+    struct nvsi_seen_wait seen[NVSI_DEV_WAITS];
     _Atomic int broken; /* the status of all later calls */
     char sentence[512]; /* why; written before broken */
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-static int64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
@@ -63,21 +52,26 @@ static void team_words(int32_t handle, struct nvsi_text *text)
         nvsi_text_add(text, "a team");
 }
 
-/* "in a kernel for PE 3, in a barrier of the world team" */
-static void wait_words(const struct nvsi_dev_wait *wait, char *words, size_t size)
+/* "in a kernel for PE 3, in a barrier of the world team", "in nvshmemx_quiet_on_stream on a stream"
+ */
+static void wait_words(const char *fn, const struct nvsi_dev_wait *wait, const char *than,
+                       char *words, size_t size)
 {
     struct nvsi_text text = {.at = words, .left = size};
-    nvsi_text_add(&text, "in a kernel");
+    if (fn)
+        nvsi_text_add(&text, "in %s on a stream", fn);
+    else
+        nvsi_text_add(&text, "in a kernel");
     if (wait->pe >= 0)
         nvsi_text_add(&text, " for PE %d", wait->pe);
     if (wait->kind == NVSI_DEV_WAIT_WORD) {
-        nvsi_text_add(&text, ", until the word at %#llx is %lld (it is %lld)",
-                      (unsigned long long)wait->address, (long long)wait->wanted,
+        nvsi_text_add(&text, ", until the word at %#llx is %s%lld (it is %lld)",
+                      (unsigned long long)wait->address, than ? than : "", (long long)wait->wanted,
                       (long long)wait->seen);
         return;
     }
-    nvsi_text_add(&text, wait->kind == NVSI_DEV_WAIT_BARRIER ? ", in a barrier of "
-                                                             : ", in a collective of ");
+    nvsi_text_add(&text, !fn && wait->kind == NVSI_DEV_WAIT_BARRIER ? ", in a barrier of "
+                                                                    : ", in a collective of ");
     team_words(wait->team, &text);
 }
 
@@ -133,25 +127,6 @@ void nvsi_gpu_break_off(int status, const char *sentence)
     }
 }
 
-/* Streams that wait without a kernel (meet.c) are let go in every look, since the next meeting in
- * the stream waits again. The stream for that is none of those that may be stuck. */
-static void end_meetings(void)
-{
-    CUcontext before;
-    CUstream stream;
-    if (nvsi_gpu_enter("watchdog", &before))
-        return;
-    if (!cu.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0)) {
-        pthread_mutex_lock(&nvsi.lock);
-        for (int i = 0; i < NVSI_MAX_TEAMS; i++)
-            if (nvsi.teams[i] && nvsi.teams[i]->slot >= 0 && nvsi.teams[i]->npes > 1)
-                nvsi_gpu_break_up(nvsi.teams[i], stream);
-        pthread_mutex_unlock(&nvsi.lock);
-        (void)cu.cuStreamDestroy(stream);
-    }
-    nvsi_gpu_leave(before);
-}
-
 static void look_at_losses(void)
 {
     uint64_t failure = atomic_load(&nvsi.job->failure);
@@ -160,6 +135,15 @@ static void look_at_losses(void)
     char sentence[128];
     snprintf(sentence, sizeof sentence, "PE %d was lost", (int)(failure & UINT32_MAX) - 1);
     nvsi_gpu_break_off(NVS_ERR_PE_LOST, sentence);
+}
+
+static void look_at_disagreements(void)
+{
+    char sentence[400];
+    if (atomic_load(&dog.broken) || !nvsi_gpu_disagreement(sentence, sizeof sentence))
+        return;
+    nvsi_gpu_break_off(NVS_ERR_MISMATCH, sentence);
+    nvsi_failed(nvsi_error(NVS_ERR_MISMATCH, "%s", sentence));
 }
 
 static void look_at_report(void)
@@ -180,10 +164,11 @@ static void look_at_report(void)
 
 /* ---- long waits ------------------------------------------------------------------------------ */
 
-static void time_is_over(const struct nvsi_dev_wait *wait, int64_t waited)
+static void time_is_over(const char *fn, const struct nvsi_dev_wait *wait, const char *than,
+                         int64_t waited)
 {
     char where[256], sentence[400];
-    wait_words(wait, where, sizeof where);
+    wait_words(fn, wait, than, where, sizeof where);
     snprintf(sentence, sizeof sentence, "waited %lld ms, the limit of NVS_TIMEOUT, %s",
              (long long)waited, where);
     nvsi_overdue_over(where, waited);
@@ -191,27 +176,28 @@ static void time_is_over(const struct nvsi_dev_wait *wait, int64_t waited)
     nvsi_failed(nvsi_error(NVS_ERR_TIMEOUT, "%s", sentence));
 }
 
-static void look_at_wait(const struct nvsi_dev_wait *wait, struct seen_wait *seen, int64_t now,
-                         int64_t gap)
+void nvsi_gpu_look_at_wait(const char *fn, const struct nvsi_dev_wait *wait,
+                           struct nvsi_seen_wait *seen, int64_t now, int64_t gap)
 {
     if (!__atomic_load_n(&wait->busy, __ATOMIC_ACQUIRE)) {
         seen->since_ms = 0;
         return;
     }
     if (!seen->since_ms || seen->address != wait->address || seen->wanted != wait->wanted) {
-        *seen = (struct seen_wait){.address = wait->address,
-                                   .wanted = wait->wanted,
-                                   .since_ms = now,
-                                   .warn_ms = nvsi.config.warn_after_ms};
+        *seen = (struct nvsi_seen_wait){.address = wait->address,
+                                        .wanted = wait->wanted,
+                                        .since_ms = now,
+                                        .warn_ms = nvsi.config.warn_after_ms,
+                                        .than = seen->than};
         return;
     }
-    seen->since_ms += gap;
+    seen->since_ms += gap < PAUSE_MS ? 0 : gap;
     int64_t waited = now - seen->since_ms;
     if (nvsi.config.timeout_ms && waited >= nvsi.config.timeout_ms && !atomic_load(&dog.broken)) {
-        time_is_over(wait, waited);
+        time_is_over(fn, wait, seen->than, waited);
     } else if (nvsi.config.warn_after_ms && waited >= seen->warn_ms) {
         char where[256];
-        wait_words(wait, where, sizeof where);
+        wait_words(fn, wait, seen->than, where, sizeof where);
         nvsi_overdue_warn(where, waited, seen->warn_ms);
         seen->warn_ms *= 2;
     }
@@ -219,16 +205,13 @@ static void look_at_wait(const struct nvsi_dev_wait *wait, struct seen_wait *see
 
 static void look(void)
 {
-    int64_t now = now_ms(), gap = now - dog.looked_ms;
-    if (gap < PAUSE_MS)
-        gap = 0;
+    int64_t now = nvsi_now_ms(), gap = now - dog.looked_ms;
     dog.looked_ms = now;
     look_at_losses();
+    look_at_disagreements();
     look_at_report();
     for (int i = 0; i < NVSI_DEV_WAITS; i++)
-        look_at_wait(&nvsi_gpu.page->waits[i], &dog.seen[i], now, gap);
-    if (atomic_load(&dog.broken))
-        end_meetings();
+        nvsi_gpu_look_at_wait(NULL, &nvsi_gpu.page->waits[i], &dog.seen[i], now, gap);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
@@ -262,7 +245,7 @@ int nvsi_gpu_watch(void)
     pthread_condattr_destroy(&clock);
     memset(dog.seen, 0, sizeof dog.seen);
     dog.stop = false;
-    dog.looked_ms = now_ms();
+    dog.looked_ms = nvsi_now_ms();
     atomic_store(&dog.broken, 0);
     int error = nvsi_thread_start(&dog.thread, watch, NULL);
     if (error)

@@ -71,8 +71,10 @@ static void waste(struct nvsi_chunk *chunk, bool safe)
 static void unmap(struct nvsi_chunk *chunk)
 {
     save(chunk);
-    for (int i = 0; i < chunk->npes; i++)
-        (void)cu.cuMemUnmap(nvsi_part_of(chunk->pes[i], chunk->offset), chunk->nbytes);
+    for (int i = 0; i < chunk->nparts; i++) {
+        const struct nvsi_part *part = &chunk->parts[i];
+        (void)cu.cuMemUnmap(nvsi_part_of(part->pe, part->offset), part->nbytes);
+    }
     for (size_t g = 0; g < nvsi_granule_of(chunk->nbytes); g++)
         if (window.at[nvsi_granule_of(chunk->offset) + g] == chunk)
             window.at[nvsi_granule_of(chunk->offset) + g] = NULL;

@@ -18,10 +18,10 @@
 /* ---- making --------------------------------------------------------------------------------- */
 
 /* What is waste at the place of a take could not be dropped when it became that. */
-static void clear_place(const struct nvsi_take *take)
+void nvsi_window_clear(uint64_t offset, uint64_t nbytes)
 {
-    for (size_t g = 0; g < nvsi_granule_of(take->nbytes); g++) {
-        struct nvsi_chunk *chunk = nvsi_chunk_at(take->offset + g * nvsi_gpu.granule);
+    for (size_t g = 0; g < nvsi_granule_of(nbytes); g++) {
+        struct nvsi_chunk *chunk = nvsi_chunk_at(offset + g * nvsi_gpu.granule);
         if (!chunk)
             continue;
         (void)nvsi_gpu_settle();
@@ -44,8 +44,8 @@ static int make(const char *fn, struct nvsi_take *take)
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = nvsi_gpu.ordinal}};
-    clear_place(take);
-    size_t room = sizeof *take->chunk + (size_t)take->team->npes * sizeof take->chunk->pes[0];
+    nvsi_window_clear(take->offset, take->nbytes);
+    size_t room = sizeof *take->chunk + (size_t)take->team->npes * sizeof take->chunk->parts[0];
     take->chunk = calloc(1, room);
     if (!take->chunk)
         return nvsi_error(NVS_ERR_MEMORY, "%s: no memory for the table of device memory", fn);
@@ -87,9 +87,8 @@ static int judge(const char *fn, const struct answer *answer, int pe, int mine)
                       "%s: PE %d could not do its part (its own message says why)", fn, pe);
 }
 
-/* The first error is everybody's. */
-static int agree(const char *fn, struct nvsi_team *team, enum nvsi_flight_op flight, int mine,
-                 uint64_t needed)
+int nvsi_window_agree(const char *fn, struct nvsi_team *team, enum nvsi_flight_op flight, int mine,
+                      uint64_t needed)
 {
     struct answer answer = {.status = mine, .needed = needed};
     struct answer *all = calloc((size_t)team->npes, sizeof *all);
@@ -100,17 +99,7 @@ static int agree(const char *fn, struct nvsi_team *team, enum nvsi_flight_op fli
         answer.free_bytes = free_bytes;
         answer.total_bytes = total_bytes;
     }
-    struct nvsi_coll_args args = {.fn = fn,
-                                  .flight = flight,
-                                  .dst = all,
-                                  .src = &answer,
-                                  .nelems = sizeof answer,
-                                  .dtype = -1,
-                                  .elem_bytes = 1,
-                                  .op = NVSI_OP_INTERNAL,
-                                  .dst_stride = 1,
-                                  .src_stride = 1};
-    int status = nvsi_all_gather(team, &args);
+    int status = nvsi_gather(fn, team, flight, &answer, sizeof answer, all);
     for (int i = 0; !status && i < team->npes; i++)
         status = judge(fn, &all[i], team->pes[i], mine);
     free(all);
@@ -120,9 +109,14 @@ static int agree(const char *fn, struct nvsi_team *team, enum nvsi_flight_op fli
 
 /* ---- sharing -------------------------------------------------------------------------------- */
 
-static uint64_t tag_of(const struct nvsi_team *team, const struct nvsi_take *take)
+static uint64_t tag_of(const struct nvsi_team *team, uint64_t offset)
 {
-    return team->seq << 24 | nvsi_granule_of(take->offset);
+    return team->seq << 24 | nvsi_granule_of(offset);
+}
+
+int nvsi_part_send(const char *fn, const struct nvsi_team *team, int pe, uint64_t offset, int fd)
+{
+    return nvsi_fdpass_send(fn, pe, tag_of(team, offset), fd);
 }
 
 static int send_to_all(const char *fn, const struct nvsi_team *team, const struct nvsi_take *take)
@@ -130,40 +124,40 @@ static int send_to_all(const char *fn, const struct nvsi_team *team, const struc
     int status = 0;
     for (int i = 1; !status && i < take->team->npes; i++) {
         int pe = take->team->pes[(take->team->team_pe + i) % take->team->npes];
-        status = nvsi_fdpass_send(fn, pe, tag_of(team, take), take->fd);
+        status = nvsi_part_send(fn, team, pe, take->offset, take->fd);
     }
     return status;
 }
 
-/* Maps a part for the GPU that can reach it: ours, or else its own, with which the driver copies
- * through the host. */
-static int map(const char *fn, const struct nvsi_take *take, int pe,
-               CUmemGenericAllocationHandle handle)
+/* For the GPU that can reach it: ours, or else its own, with which the driver copies through the
+ * host. */
+int nvsi_part_map(const char *fn, struct nvsi_chunk *chunk, const struct nvsi_part *part,
+                  CUmemGenericAllocationHandle handle)
 {
+    int pe = part->pe;
     bool direct = nvsi_gpu.reach[pe] == NVSI_GPU_DIRECT;
     CUmemAccessDesc access = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,
                                            .id = direct ? nvsi_gpu.ordinal : nvsi_gpu.ordinals[pe]},
                               .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUdeviceptr at = nvsi_part_of(pe, take->offset);
-    CUresult result = cu.cuMemMap(at, take->nbytes, 0, handle, 0);
+    CUdeviceptr at = nvsi_part_of(pe, part->offset);
+    CUresult result = cu.cuMemMap(at, part->nbytes, 0, handle, 0);
     if (result)
         return nvsi_cuda_error(fn, result, "map device memory of PE %d", pe);
-    /* It is there: all have agreed that all takes are made, which the checker cannot know. */
-    take->chunk->pes[take->chunk->npes++] = pe; // NOLINT(clang-analyzer-core.NullDereference)
-    result = cu.cuMemSetAccess(at, take->nbytes, &access, 1);
+    chunk->parts[chunk->nparts++] = *part;
+    result = cu.cuMemSetAccess(at, part->nbytes, &access, 1);
     if (result)
         return nvsi_cuda_error(fn, result, "give its GPU access to the device memory of PE %d", pe);
     return 0;
 }
 
-static int receive_and_map(const char *fn, const struct nvsi_team *team,
-                           const struct nvsi_take *take, int pe)
+int nvsi_part_receive(const char *fn, const struct nvsi_team *team, struct nvsi_chunk *chunk,
+                      const struct nvsi_part *part)
 {
     CUmemGenericAllocationHandle handle;
-    int fd, status = nvsi_fdpass_receive(fn, pe, tag_of(team, take), &fd);
+    int fd, status = nvsi_fdpass_receive(fn, part->pe, tag_of(team, part->offset), &fd);
     if (status)
         return status;
-    if (nvsi_gpu.reach[pe] == NVSI_GPU_HIDDEN) {
+    if (nvsi_gpu.reach[part->pe] == NVSI_GPU_HIDDEN) {
         close(fd);
         return 0;
     }
@@ -171,10 +165,15 @@ static int receive_and_map(const char *fn, const struct nvsi_team *team,
                                                         CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     close(fd);
     if (result)
-        return nvsi_cuda_error(fn, result, "import device memory of PE %d", pe);
-    status = map(fn, take, pe, handle);
+        return nvsi_cuda_error(fn, result, "import device memory of PE %d", part->pe);
+    status = nvsi_part_map(fn, chunk, part, handle);
     (void)cu.cuMemRelease(handle);
     return status;
+}
+
+static struct nvsi_part part_of(const struct nvsi_take *take, int pe)
+{
+    return (struct nvsi_part){.pe = pe, .offset = take->offset, .nbytes = take->nbytes};
 }
 
 /* Takes what all others have sent, also after an error: a descriptor left behind would be in the
@@ -184,7 +183,8 @@ static int receive_from_all(const char *fn, const struct nvsi_team *team,
 {
     for (int i = 1; status != NVS_ERR_PE_LOST && i < take->team->npes; i++) {
         int pe = take->team->pes[(take->team->team_pe + i) % take->team->npes];
-        int received = receive_and_map(fn, team, take, pe);
+        const struct nvsi_part part = part_of(take, pe);
+        int received = nvsi_part_receive(fn, team, take->chunk, &part);
         NVSI_CRASH_POINT(window_received);
         status = status ? status : received;
     }
@@ -206,8 +206,10 @@ static int share(const char *fn, const struct nvsi_team *team, struct nvsi_take 
     for (int i = 0; !status && i < ntakes; i++)
         status = send_to_all(fn, team, &takes[i]);
     for (int i = 0; i < ntakes; i++) {
-        int mapped = status ? status : map(fn, &takes[i], nvsi.me, takes[i].handle);
-        status = receive_from_all(fn, team, &takes[i], mapped);
+        const struct nvsi_part own = part_of(&takes[i], nvsi.me);
+        if (!status)
+            status = nvsi_part_map(fn, takes[i].chunk, &own, takes[i].handle);
+        status = receive_from_all(fn, team, &takes[i], status);
         if (!status && takes[i].clear)
             status = clear(fn, &takes[i]);
     }
@@ -265,12 +267,12 @@ int nvsi_window_take(const char *fn, struct nvsi_team *team, enum nvsi_flight_op
     bool full = false;
     for (int i = 0; i < ntakes; i++)
         full |= takes[i].chunk && !takes[i].handle;
-    status = agree(fn, team, flight, status, full ? needed : 0);
+    status = nvsi_window_agree(fn, team, flight, status, full ? needed : 0);
     if (!status) {
         status = share(fn, team, takes, ntakes);
         NVSI_CRASH_POINT(window_shared);
         if (status != NVS_ERR_PE_LOST)
-            status = agree(fn, team, flight, status, 0);
+            status = nvsi_window_agree(fn, team, flight, status, 0);
     }
     for (int i = 0; i < ntakes; i++)
         tidy(&takes[i], status);

@@ -52,6 +52,7 @@ struct nvsi_stream_op {
     struct nvsi_team *team; /* collectives */
     int dtype, redop, root;
     bool symmetric; /* collectives: addresses must be symmetric (the standards' calls) */
+    bool apart;     /* collectives: some PE's memory is out of the others' reach, as all know */
 };
 
 int nvsi_on_stream(const struct nvsi_stream_op *op, void *stream);

@@ -51,6 +51,7 @@ int main(int argc, char **argv)
     NEED(dst && src && zeros && over);
     NEED(!cu.cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0));
     to_device(dst, zeros, BYTES);
+    free(zeros);
     struct nvsi_stream_op op = {.op = (enum nvsi_sop)kind,
                                 .fn = "test",
                                 .dst = dst,

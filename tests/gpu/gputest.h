@@ -92,6 +92,20 @@ static inline void gt_select(int ordinal)
     GT_OK(cuDevicePrimaryCtxRetain(&context, ordinal));
     GT_OK(cuCtxSetCurrent(context));
 }
+/* Of the device that is selected. */
+static inline size_t gt_free_bytes(void)
+{
+    size_t free_bytes, total_bytes;
+    GT_OK(cuMemGetInfo(&free_bytes, &total_bytes));
+    return free_bytes;
+}
+static inline unsigned gt_multiprocessors(void)
+{
+    int device, count;
+    GT_OK(cuCtxGetDevice(&device));
+    GT_OK(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+    return (unsigned)count;
+}
 static inline void *gt_malloc(size_t nbytes)
 {
     CUdeviceptr ptr;
@@ -215,6 +229,19 @@ static inline void gt_select(int ordinal)
 {
     GT_OK(cudaSetDevice(ordinal));
     GT_OK(cudaFree(NULL)); /* the context, now */
+}
+static inline size_t gt_free_bytes(void)
+{
+    size_t free_bytes, total_bytes;
+    GT_OK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    return free_bytes;
+}
+static inline unsigned gt_multiprocessors(void)
+{
+    int device, count;
+    GT_OK(cudaGetDevice(&device));
+    GT_OK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+    return (unsigned)count;
 }
 static inline void *gt_malloc(size_t nbytes)
 {

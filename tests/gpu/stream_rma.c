@@ -6,7 +6,7 @@
  * a signal for which the receiver's stream waits: so what is read behind the wait must be there.
  * Usage: stream_rma [seed].
  */
-#include "coll_case.h"
+#include "graph_calls.h"
 
 enum { BYTES = 96 << 10, WORDS = 700, ROUNDS = 40 };
 
@@ -101,6 +101,12 @@ static void wait_for(uint64_t *flag, uint64_t value)
 /* ---- put with signal, put and signal, get ------------------------------------------------------
  */
 
+/* Otherwise what is sent goes by copies, and a signal cannot add. */
+static bool in_reach(void)
+{
+    return nvsi_gpu.reach[here.right] == NVSI_GPU_DIRECT;
+}
+
 struct transfer {
     size_t dst, src, nbytes;
     bool host, add, apart;
@@ -115,7 +121,7 @@ static struct transfer random_transfer(uint64_t *state)
     if (random_of(state, 2))
         t.dst &= ~(size_t)15, t.src &= ~(size_t)15;
     t.host = random_of(state, 4) == 0;
-    t.add = random_of(state, 2);
+    t.add = random_of(state, 2) && in_reach();
     t.apart = random_of(state, 3) == 0;
     return t;
 }
@@ -252,6 +258,125 @@ static void strided(uint64_t *state)
     }
 }
 
+/* ---- replayed ----------------------------------------------------------------------------------
+ */
+
+/* A graph puts a message to the right with a signal, waits for the one from the left, in each of
+ * three ways, and takes the signal back; then both may come again. */
+static void put_lap(struct nvsi_stream_op *put, const int *status)
+{
+    struct nvsi_stream_op wait = {.op = NVSI_SOP_WAIT,
+                                  .fn = "wait",
+                                  .dst = here.flags,
+                                  .nelems = 1,
+                                  .elem_bytes = 8,
+                                  .word = NVSI_WU64,
+                                  .cmp = 0,
+                                  .value = 1};
+    go(put);
+    go(&wait); /* equal: the driver has it */
+    wait.cmp = 3;
+    wait.value = 1;
+    go(&wait); /* at most: it has not */
+    wait.nelems = 3;
+    wait.status = status;
+    wait.cmp = 1;
+    wait.value = 0;
+    go(&wait); /* several words */
+    NEED(!cu.cuMemcpyAsync(here.landed, (CUdeviceptr)(uintptr_t)here.data, BYTES, here.stream));
+    NEED(!cu.cuMemsetD32Async((CUdeviceptr)(uintptr_t)here.flags, 0, 2, here.stream));
+    struct nvsi_stream_op barrier = {
+        .op = NVSI_SOP_BARRIER, .fn = "barrier", .pe = -1, .team = nvsi_team_get(0)};
+    go(&barrier);
+}
+
+static void replays(void)
+{
+    int status[] = {0, 1, 1};
+    struct nvsi_stream_op put = {.op = NVSI_SOP_PUT_SIGNAL,
+                                 .fn = "put",
+                                 .dst = here.data + 64,
+                                 .src = (void *)(uintptr_t)here.local,
+                                 .nelems = 4096,
+                                 .elem_bytes = 1,
+                                 .pe = here.right,
+                                 .sig = here.flags,
+                                 .sig_op = NVSI_SIGNAL_SET,
+                                 .value = 1};
+    graph_begin(here.stream);
+    put_lap(&put, status);
+    void *exec = graph_end(here.stream);
+    memset(status, 0, sizeof status); /* it was the caller's */
+    for (uint64_t round = 0; round < 8; round++) {
+        marks();
+        message(nvsi.me, round, here.image, 4096);
+        to_device((void *)(uintptr_t)here.local, here.image, 4096);
+        settle();
+        for (int lap = 0; lap < 5; lap++)
+            NEED(!graphs.launch(exec, here.stream));
+        settle();
+        memset(here.want, 0xa5, BYTES);
+        message(here.left, round, here.want + 64, 4096);
+        compare((void *)(uintptr_t)here.landed, "replayed", round);
+    }
+    NEED(!graphs.destroy_exec(exec));
+}
+
+/* ---- graphs: a value and a signal, which are read when the call is made -------------------------
+ */
+
+static void captured(void)
+{
+    struct nvsi_stream_op p = {.op = NVSI_SOP_PUT,
+                               .fn = "p",
+                               .dst = here.data + 64,
+                               .nelems = 1,
+                               .elem_bytes = 8,
+                               .pe = here.right,
+                               .immediate = true};
+    struct nvsi_stream_op sig = {.op = NVSI_SOP_SIGNAL,
+                                 .fn = "signal",
+                                 .pe = here.right,
+                                 .sig = here.flags,
+                                 .sig_op = NVSI_SIGNAL_SET};
+    graph_begin(here.stream);
+    message(nvsi.me, 4711, p.value_bytes, 8);
+    sig.value = here.signals + 1;
+    go(&p);
+    go(&sig);
+    wait_for(here.flags, here.signals + 1);
+    memset(p.value_bytes, 0x77, sizeof p.value_bytes);
+    sig.value = 0;
+    void *exec = graph_end(here.stream);
+    for (int replay = 0; replay < 3; replay++) {
+        uint64_t before = here.signals;
+        marks();
+        to_device(here.flags, &before, sizeof before);
+        settle();
+        NEED(!graphs.launch(exec, here.stream));
+        settle();
+        memset(here.want, 0xa5, BYTES);
+        message(here.left, 4711, here.want + 64, 8);
+        compare(here.data, "p in a graph", (uint64_t)replay);
+    }
+    here.signals++;
+    NEED(!graphs.destroy_exec(exec));
+}
+
+static void no_add(void)
+{
+    struct nvsi_stream_op sig = {.op = NVSI_SOP_SIGNAL,
+                                 .fn = "signal",
+                                 .pe = here.right,
+                                 .sig = here.flags,
+                                 .sig_op = NVSI_SIGNAL_ADD,
+                                 .value = 1};
+    if (in_reach())
+        return;
+    NEED(nvsi_on_stream(&sig, here.stream) == NVS_ERR_UNSUPPORTED);
+    NEED(strstr(nvsi_error_words(), "use NVSHMEM_SIGNAL_SET"));
+}
+
 /* ---- waits -------------------------------------------------------------------------------------
  */
 
@@ -264,7 +389,9 @@ static const struct {
 } waits[] = {
     {NVSI_W64, 0, -5, -5},    {NVSI_WU64, 1, 0, 7},  {NVSI_W32, 2, -1, 0x7fffffff},
     {NVSI_W32, 4, 0, -3},     {NVSI_WU32, 2, 5, -1}, {NVSI_W16, 3, -1, -32768},
-    {NVSI_WU16, 5, 9, 65535}, {NVSI_W64, 5, 1, 1},
+    {NVSI_WU16, 5, 9, 65535}, {NVSI_W64, 5, 1, 1},   {NVSI_W64, 4, 0, -3},
+    {NVSI_WU64, 5, 5, -1},    {NVSI_WU64, 5, 1, 9},  {NVSI_WU32, 0, 7, 7},
+    {NVSI_W32, 1, 0, -1},     {NVSI_WU64, 2, 4, 5},  {NVSI_WU32, 5, 1ll << 31, -1},
 };
 
 static size_t word_bytes(enum nvsi_word word)
@@ -327,7 +454,11 @@ static void all_waits(void)
 {
     for (size_t k = 0; k < sizeof waits / sizeof waits[0]; k++)
         for (int shape = 0; shape < 8; shape++)
-            wait_case(k, shape % 2 ? WORDS : 1 + k, shape & 2, shape & 4, (shape + k) % 3 == 0);
+            wait_case(k,
+                      shape % 2 ? WORDS
+                      : shape   ? 1 + k
+                                : 1,
+                      shape & 2, shape & 4, (shape + k) % 3 == 0);
     memset(here.image, 0, WORDS * 8);
     to_device(here.flags, here.image, WORDS * 8);
     here.signals = 0;
@@ -347,7 +478,10 @@ int main(int argc, char **argv)
     transfers(&state);
     values();
     strided(&state);
+    captured();
+    no_add();
     all_waits();
+    replays();
     transfers(&state);
     nvshmem_barrier_all();
     nvshmem_finalize();

@@ -32,11 +32,31 @@ nvs_spmd_test(device_rma_check PROGRAM device_rma NPES 2 ENV ${fake} NVS_CHECK=y
 nvs_spmd_test(device_rma_chaos PROGRAM device_rma NPES 3 ENV ${fake} NVS_TRANSPORT=chaos LABELS gpu
               TIMEOUT 120)
 
-# A GPU for each PE, and none reaches another.
-nvs_spmd_test(device_far SOURCES device_far.c NPES 2 3 ${device_options}
+# The program's own memory, made symmetric.
+nvs_spmd_test(device_lent SOURCES device_lent.c NPES 1 2 3 4 ENV ${fake} ${device_options} TIMEOUT 120)
+nvs_spmd_test(device_lent_p2p PROGRAM device_lent NPES 2 3 ENV ${fake} FAKECUDA_DEVICES=3 LABELS gpu
+              TIMEOUT 120)
+nvs_spmd_test(device_lent_staged PROGRAM device_lent NPES 2 3 LABELS gpu TIMEOUT 120
               ENV ${fake} FAKECUDA_DEVICES=3 FAKECUDA_P2P=no NVS_LOG=error)
+
+# A GPU for each PE, and none reaches another.
+nvs_spmd_test(device_far SOURCES device_far.c NPES 2 3 4 ${device_options}
+              ENV ${fake} FAKECUDA_DEVICES=4 FAKECUDA_P2P=no NVS_LOG=error)
 nvs_spmd_test(device_far_asked PROGRAM device_far NPES 2 3 LABELS gpu
-              ENV ${fake} FAKECUDA_DEVICES=3 NVS_GPU_P2P=no NVS_LOG=error)
+              ENV ${fake} FAKECUDA_DEVICES=4 NVS_GPU_P2P=no NVS_LOG=error)
+nvs_spmd_test(device_far_hidden PROGRAM device_far NPES 2 3 ARGS hidden LABELS gpu
+              ENV ${fake} NVS_GPU_P2P=no NVS_LOG=error)
+
+# Memory of another kind on each PE.
+nvs_spmd_test(device_kinds SOURCES device_kinds.c NPES 2 3 4 ARGS blocking ENV ${fake} ${device_options})
+foreach(mode blocking host stream src)
+  nvs_spmd_test(device_kinds_${mode} PROGRAM device_kinds NPES 2 3 ARGS ${mode} LABELS gpu
+                ENV ${fake} FAKECUDA_DEVICES=3 NVS_GPU_ONESHOT_BYTES=64k NVS_LOG=error)
+endforeach()
+nvs_spmd_test(device_kinds_shared PROGRAM device_kinds NPES 2 3 ARGS stream LABELS gpu
+              ENV ${fake} NVS_LOG=error)
+nvs_spmd_test(device_kinds_far PROGRAM device_kinds NPES 2 3 ARGS far LABELS gpu
+              ENV ${fake} FAKECUDA_DEVICES=3 FAKECUDA_P2P=no NVS_LOG=error)
 
 nvs_spmd_test(device_start SOURCES device_start.c ARGS two_stage ENV ${fake} ${device_options})
 foreach(mode device sysmem none some kinds absent no_gpu full no_vmm)

@@ -22,6 +22,7 @@ static struct {
     int (*free)(uint64_t ptr);
     int (*to_device)(uint64_t dst, const void *src, size_t nbytes);
     int (*to_host)(void *dst, uint64_t src, size_t nbytes);
+    int (*synchronize)(void *stream);
     size_t (*used)(void), (*mapped)(void); /* of the stand-in only */
 } driver;
 
@@ -46,6 +47,7 @@ static inline void device_open(void)
     *(void **)&driver.free = device_symbol(library, "cuMemFree_v2");
     *(void **)&driver.to_device = device_symbol(library, "cuMemcpyHtoD_v2");
     *(void **)&driver.to_host = device_symbol(library, "cuMemcpyDtoH_v2");
+    *(void **)&driver.synchronize = device_symbol(library, "cuStreamSynchronize");
     *(void **)&driver.used = device_symbol(library, "fakecuda_used");
     *(void **)&driver.mapped = device_symbol(library, "fakecuda_mapped");
 }
@@ -72,6 +74,8 @@ static inline int device_select_mine(int pe)
 static inline void device_write(void *dst, const void *src, size_t nbytes)
 {
     int error = driver.to_device((uint64_t)(uintptr_t)dst, src, nbytes);
+    if (!error) /* a copy of ordinary memory may return before it is done */
+        error = driver.synchronize(NULL);
     CHECK(error == 0, "writing %zu bytes of device memory: error %d", nbytes, error);
 }
 

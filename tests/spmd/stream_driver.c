@@ -13,6 +13,7 @@ static int (*begin_capture)(cudaStream_t stream, int mode);
 static int (*end_capture)(cudaStream_t stream, void **graph);
 static int (*instantiate)(void **exec, void *graph, unsigned long long flags);
 static int (*launch)(void *exec, cudaStream_t stream);
+static int (*graph_destroy)(void *graph), (*exec_destroy)(void *exec);
 
 static void open_more(void)
 {
@@ -24,6 +25,8 @@ static void open_more(void)
     *(void **)&end_capture = device_symbol(library, "cuStreamEndCapture");
     *(void **)&instantiate = device_symbol(library, "cuGraphInstantiateWithFlags");
     *(void **)&launch = device_symbol(library, "cuGraphLaunch");
+    *(void **)&graph_destroy = device_symbol(library, "cuGraphDestroy");
+    *(void **)&exec_destroy = device_symbol(library, "cuGraphExecDestroy");
 }
 
 #define CU(call)                                                                                   \
@@ -117,12 +120,14 @@ static void graphs(cudaStream_t stream)
     nvshmemx_barrier_all_on_stream(stream);
     CU(end_capture(stream, &graph));
     CU(instantiate(&exec, graph, 0));
+    CU(graph_destroy(graph));
     long want = 1;
     for (int i = 0; i < LAUNCHES; i++) {
         CU(launch(exec, stream));
         want *= spmd_npes;
     }
     CU(stream_synchronize(stream));
+    CU(exec_destroy(exec));
     CHECK(value_at(dst, 0) == want, "%ld is not %ld", value_at(dst, 0), want);
     CHECK(value_at((long *)sig, 0) == LAUNCHES, "%ld", value_at((long *)sig, 0));
     nvshmem_barrier_all();
