@@ -111,6 +111,8 @@ int nvsi_gpu_enter(const char *fn, CUcontext *before)
         entered.mode = CU_STREAM_CAPTURE_MODE_RELAXED;
         (void)cu.cuThreadExchangeStreamCaptureMode(&entered.mode);
     }
+    if (nvsi_gpu.up)
+        nvsi_gpu_publish_late();
     return 0;
 }
 

@@ -197,6 +197,8 @@ int nvsi_gpu_publish(const char *fn);
 /* After init, where a context exists before stage two: kernels know this PE's number and the number
  * of PEs. A failure is not an error: stage two tells. */
 void nvsi_gpu_publish_numbers(void);
+/* Into those that their runtime did not know when they were announced. The context is current. */
+void nvsi_gpu_publish_late(void);
 /* Before the context goes: version 0 in all of them, and no table of teams. The context is
  * current. */
 void nvsi_gpu_withdraw(void);

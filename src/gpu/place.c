@@ -9,20 +9,21 @@
 #include "nvshmem/device/unit.h"
 
 /* A part of the program that this GPU cannot run does not keep the others from running: *address is
- * 0 then, and it is asked again next time. */
+ * 0 then, and it is asked again next time. The same of one that its runtime does not know yet. */
 static int unit_address(struct nvsi_place *place, CUdeviceptr *address)
 {
     const struct nvsx_device_unit *unit = place->key;
     void *ptr = NULL;
     int error = unit->address(&ptr, unit->shadow);
     *address = error ? 0 : (CUdeviceptr)(uintptr_t)ptr;
-    if (error && !place->useless)
+    place->late = error && place->late ? place->late - 1 : 0;
+    if (error && !place->useless && !place->late)
         nvsi_log(
             NVSI_LOG_WARN,
             "a part of this program with device code cannot be used on this GPU (error %d of the "
             "program's CUDA runtime): compile it for compute capability %d.%d",
             error, nvsi_gpu.compute_capability / 10, nvsi_gpu.compute_capability % 10);
-    place->useless = error != 0;
+    place->useless = error && !place->late;
     return 0;
 }
 

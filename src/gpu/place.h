@@ -15,6 +15,7 @@ struct nvsi_place {
     CUcontext context; /* in which it has that address; NULL: not asked yet */
     uint64_t tried;    /* the edition of the state that was last written, or could not be */
     bool busy;         /* somebody is writing it */
+    int late;          /* so often it may still be unknown to its runtime */
     bool useless;      /* it has been said that it cannot be used on this GPU */
     struct nvsi_place *next;
 };

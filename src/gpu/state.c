@@ -12,11 +12,20 @@
  * No lock is held while a program's runtime is asked for an address: that may open libraries, and a
  * library that is being opened or closed on another thread is what announces and takes back units.
  * A place that somebody is writing is busy, and whoever takes it back waits for that.
+ *
+ * The constructor of a unit that was compiled with -rdc may run before the CUDA runtime knows the
+ * unit: that learns of all units of a library together, when the last of them has been initialised.
+ * Such a place is late, if a library is opened while the GPU is up: it is tried again when the next
+ * unit is announced, and by the next host calls that have to do with the GPU.
  */
 #include <stdlib.h>
 
 #include "gpu/place.h"
 #include "nvshmem/device/unit.h"
+
+/* So often at most a runtime is asked for a unit that it does not know: other threads' calls may
+ * ask while a library is being opened. */
+enum { LATE_TRIES = 16 };
 
 static struct {
     pthread_mutex_t lock;
@@ -25,6 +34,7 @@ static struct {
     uint64_t edition; /* of wanted; 0: nobody has wanted anything yet */
     struct nvsi_dev_state wanted;
     uint32_t foreign_version; /* of a unit that this library does not understand */
+    atomic_bool late;         /* some place may be */
 } places = {.lock = PTHREAD_MUTEX_INITIALIZER, .idle = PTHREAD_COND_INITIALIZER};
 
 /* ---- all places ------------------------------------------------------------------------------ */
@@ -91,6 +101,32 @@ int nvsi_places_update(const char *fn)
         cu.cuStreamDestroy(stream);
     cu.cuThreadExchangeStreamCaptureMode(&mode);
     return status;
+}
+
+/* Those that are late have not got any edition. Whether there are any. */
+static bool want_late(void)
+{
+    bool any = false, busy = false;
+    pthread_mutex_lock(&places.lock);
+    for (struct nvsi_place *place = places.first; place; place = place->next) {
+        busy |= place->busy;
+        if (place->busy || !place->late)
+            continue;
+        place->tried = 0;
+        any = true;
+    }
+    atomic_store(&places.late, any || busy);
+    pthread_mutex_unlock(&places.lock);
+    return any;
+}
+
+void nvsi_gpu_publish_late(void)
+{
+    if (NVSI_LIKELY(!atomic_load_explicit(&places.late, memory_order_relaxed)) || !want_late())
+        return;
+    if (nvsi_places_update("dlopen"))
+        nvsi_log(NVSI_LOG_WARN,
+                 "device code of a library that was just opened does not know the job");
 }
 
 static void want(const struct nvsi_dev_state *state)
@@ -217,14 +253,15 @@ void nvsx_device_register(struct nvsx_device_unit *unit)
     struct nvsi_place *place = nvsi_place_new(NVSI_PLACE_UNIT, unit);
     if (!place)
         return; /* its version stays 0, and device code says so */
-    nvsi_places_add(place);
     CUcontext before;
-    if (!nvsi_gpu.up || nvsi_gpu_enter("dlopen", &before))
+    bool up = nvsi_gpu.up;
+    place->late = up ? LATE_TRIES : 0;
+    nvsi_places_add(place);
+    if (!up)
         return;
-    if (nvsi_places_update("dlopen"))
-        nvsi_log(NVSI_LOG_WARN,
-                 "device code of a library that was just opened does not know the job");
-    nvsi_gpu_leave(before);
+    atomic_store(&places.late, true);
+    if (!nvsi_gpu_enter("dlopen", &before)) /* that is where all late ones are tried */
+        nvsi_gpu_leave(before);
 }
 
 void nvsx_device_unregister(struct nvsx_device_unit *unit)

@@ -116,6 +116,69 @@ static void test_teams(void)
     gt_stream_free(stream);
 }
 
+/* ---- units that their runtime does not know when they are announced -------------------------- */
+
+static int late_asked;
+static bool late_known;
+static int late_address(void **device_ptr, void *shadow)
+{
+    late_asked++;
+    if (!late_known)
+        return 13; /* cudaErrorInvalidSymbol */
+    *device_ptr = shadow;
+    return 0;
+}
+
+static void expect_late(const struct nvsx_device_unit *unit, int npes, const char *when)
+{
+    gt_read(host.state, unit->shadow, sizeof *host.state);
+    GT_CHECK(host.state->npes == npes, "%s: %d PEs", when, host.state->npes);
+}
+
+/* As -rdc has it: a unit's constructor comes before the runtime knows the unit, and nobody says
+ * when it does. The next unit of the library is one chance, a host call the other. */
+static void test_late(void)
+{
+    static struct nvsx_device_unit units[2];
+    int npes = nvshmem_n_pes();
+    memset(host.state, 0, sizeof *host.state);
+    for (int i = 0; i < 2; i++) {
+        units[i] = {NVSI_DEV_VERSION, gt_malloc(sizeof *host.state), late_address, nullptr};
+        gt_copy(units[i].shadow, host.state, sizeof *host.state);
+    }
+    late_known = false;
+    nvsx_device_register(&units[0]);
+    nvshmem_quiet();
+    expect_late(&units[0], 0, "not known yet");
+    late_known = true;
+    nvsx_device_register(&units[1]);
+    expect_late(&units[1], npes, "known at once");
+    expect_late(&units[0], npes, "when the next one came");
+    nvsx_device_unregister(&units[0]);
+
+    late_known = false;
+    memset(host.state, 0, sizeof *host.state);
+    gt_copy(units[0].shadow, host.state, sizeof *host.state);
+    nvsx_device_register(&units[0]);
+    late_known = true;
+    nvshmem_quiet();
+    expect_late(&units[0], npes, "after a host call");
+    late_asked = 0;
+    nvshmem_quiet();
+    GT_CHECK(late_asked == 0, "asked %d times for what is known", late_asked);
+    nvsx_device_unregister(&units[0]);
+
+    late_known = false; /* for ever: the calls stop to ask */
+    nvsx_device_register(&units[0]);
+    for (int i = 0; i < 100; i++)
+        nvshmem_quiet();
+    GT_CHECK(late_asked > 1 && late_asked < 50, "asked %d times", late_asked);
+    for (int i = 0; i < 2; i++) {
+        nvsx_device_unregister(&units[i]);
+        gt_free(units[i].shadow);
+    }
+}
+
 #if defined(NVS_EMULATE_DEVICE)
 
 /* Modules as a driver shows them. (Real ones are in examples/cuda, compiled by NVRTC.) */
@@ -140,19 +203,33 @@ static void test_modules(void)
     GT_CHECK(nvshmemx_cumodule_init(module) == 0, "again, and left to finalize");
 }
 
+#define STATE_PART "STATE_PART"
+#define STATE_PART_IS_LATE false
+
+#else
+
+static void test_modules(void) {}
+#define STATE_PART "STATE_PART_CUDA"
+#define STATE_PART_IS_LATE true
+
+#endif
+
 /* A library with device code knows the job as soon as it is open, also if that happens while this
- * thread captures a stream; and it can be closed. */
+ * thread captures a stream; and it can be closed. The one for a GPU was compiled with -rdc and is
+ * late (CMakeLists.txt). */
 static void test_part(void)
 {
     gt_stream stream = gt_stream_new();
     gt_capture(stream);
-    void *part = dlopen(getenv("STATE_PART"), RTLD_NOW | RTLD_LOCAL);
+    void *part = dlopen(getenv(STATE_PART), RTLD_NOW | RTLD_LOCAL);
     gt_graph graph = gt_captured(stream);
     GT_CHECK(part, "%s", dlerror());
     void (*see_part)(struct nvsi_dev_state *) =
         part ? (void (*)(struct nvsi_dev_state *))dlsym(part, "part_see") : nullptr;
     if (!see_part)
         return;
+    if (STATE_PART_IS_LATE)
+        nvshmem_quiet();
     see_part(device.state);
     gt_read(host.state, device.state, sizeof *host.state);
     GT_CHECK(host.state->npes == nvshmem_n_pes() && host.state->teams, "the part sees %d PEs",
@@ -161,13 +238,6 @@ static void test_part(void)
     gt_graph_free(graph);
     gt_stream_free(stream);
 }
-
-#else
-
-static void test_modules(void) {}
-static void test_part(void) {}
-
-#endif
 
 int main(void)
 {
@@ -183,6 +253,7 @@ int main(void)
     test_teams();
     test_modules();
     test_part();
+    test_late();
     nvshmem_free(object);
     nvshmem_finalize();
     expect_nothing("after finalize");

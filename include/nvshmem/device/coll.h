@@ -125,12 +125,12 @@ NVSD_FN uint64_t nvsd_receive(nvsd_self self, struct nvsd_call *call, int from, 
     uint64_t data = 0;
     int entry = NVSD_NO_ENTRY;
     for (unsigned rounds = 0; !nvsd_pair_receive2(pairs, &data, call->round);)
-        if (!nvsd_wait_round(self, awaited, &entry, &rounds,
+        if (!nvsd_wait_round(self.page, awaited, &entry, &rounds,
                              nvsd_ld_relaxed64((const uint64_t *)pairs))) {
             call->status = NVSD_FAILED;
             return 0;
         }
-    nvsd_wait_end(self, entry);
+    nvsd_wait_end(self.page, entry);
     return data;
 }
 

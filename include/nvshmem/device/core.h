@@ -15,8 +15,7 @@
 #define NVS_NVSHMEM_DEVICE_CORE_H
 
 #include "nvshmem/device/channel.h"
-#include "nvshmem/device/prim.h"
-#include "nvshmem/device/state.h"
+#include "nvshmem/device/page.h"
 
 #if !defined(__CUDACC_RTC__)
 #include <stdio.h>
@@ -66,7 +65,8 @@ NVSD_COLD void nvsd_say(nvsd_self self, const char *what)
     if (self.version == 0)
         printf(
             "nvs: %s: this kernel's module does not know the job: call nvshmemx_cumodule_init or "
-            "nvshmemx_culibrary_init for it, after the first nvshmem_malloc\n",
+            "nvshmemx_culibrary_init for it, after the first nvshmem_malloc; for a library that "
+            "was compiled with -rdc and opened by dlopen, nvshmem_quiet on the host\n",
             what);
     else
         printf(
@@ -74,27 +74,13 @@ NVSD_COLD void nvsd_say(nvsd_self self, const char *what)
             what);
 }
 
-/* The first one wins. The fields are stored before `ready`, which the host acquires. */
 NVSD_COLD void nvsd_report(nvsd_self self, enum nvsi_dev_code code, const char *what, int pe,
                            int team, uint64_t value, uint64_t seen)
 {
-    if (!self.page) {
+    if (self.page)
+        nvsd_page_report(self.page, code, what, pe, team, value, seen);
+    else
         nvsd_say(self, what);
-        return;
-    }
-    struct nvsi_dev_report *report = &self.page->report;
-    if (nvsd_atomic_cas32(&report->code, NVSI_DEV_FINE, (uint32_t)code) != NVSI_DEV_FINE)
-        return;
-    volatile char *name = report->what;
-    size_t length = 0;
-    for (; length + 1 < sizeof report->what && what[length]; length++)
-        name[length] = what[length];
-    name[length] = 0;
-    *(volatile int32_t *)&report->pe = pe;
-    *(volatile int32_t *)&report->team = team;
-    nvsd_st_relaxed64(&report->value, value);
-    nvsd_st_relaxed64(&report->seen, seen);
-    nvsd_st_release32(&report->ready, 1);
 }
 
 /* ---- addresses ------------------------------------------------------------------------------- */

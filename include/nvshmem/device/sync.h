@@ -30,9 +30,9 @@ NVSD_FN int nvsd_await_flag(nvsd_self self, const char *what, const struct nvsi_
                                    team->id, (uint64_t)flag,        number};
     int entry = NVSD_NO_ENTRY;
     for (unsigned rounds = 0; !nvsd_flag_test(flag, number);)
-        if (!nvsd_wait_round(self, awaited, &entry, &rounds, nvsd_ld_relaxed32(flag)))
+        if (!nvsd_wait_round(self.page, awaited, &entry, &rounds, nvsd_ld_relaxed32(flag)))
             return NVSD_FAILED;
-    nvsd_wait_end(self, entry);
+    nvsd_wait_end(self.page, entry);
     return 0;
 }
 

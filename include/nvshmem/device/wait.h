@@ -7,81 +7,12 @@
  * round. If the second load finds a value that does not compare, a fence makes the first an
  * acquire.
  *
- * A wait ends in any case: each NVSD_LOOK_ROUNDS rounds it looks at the page's give_up, which the
- * host sets when a PE was lost. From the second such look on the host sees in page->waits who waits
- * for what.
+ * A wait ends in any case, see page.h.
  */
 #ifndef NVS_NVSHMEM_DEVICE_WAIT_H
 #define NVS_NVSHMEM_DEVICE_WAIT_H
 
 #include "nvshmem/device/rma.h"
-
-/* ---- waits that last ------------------------------------------------------------------------- */
-
-/* What is waited for, for whoever has to explain it. */
-struct nvsd_awaited {
-    const char *what;
-    enum nvsi_dev_wait_kind kind;
-    int pe, team;
-    uint64_t address, wanted;
-};
-
-enum { NVSD_NO_ENTRY = -1, NVSD_GAVE_UP = -2 };
-
-NVSD_COLD int nvsd_take_entry(nvsd_self self, const struct nvsd_awaited &awaited)
-{
-    for (int i = 0; i < NVSI_DEV_WAITS; i++) {
-        struct nvsi_dev_wait *wait = &self.page->waits[i];
-        if (nvsd_ld_relaxed32(&wait->busy) || nvsd_atomic_cas32(&wait->busy, 0, 1) != 0)
-            continue;
-        *(volatile int32_t *)&wait->pe = awaited.pe;
-        *(volatile int32_t *)&wait->team = awaited.team;
-        nvsd_st_relaxed32(&wait->kind, (uint32_t)awaited.kind);
-        nvsd_st_relaxed64(&wait->address, awaited.address);
-        nvsd_st_relaxed64(&wait->wanted, awaited.wanted);
-        return i;
-    }
-    return NVSD_NO_ENTRY;
-}
-
-/* Now and then in a wait: has the host given up? Returns the entry of page->waits that the wait has
- * from now on, or NVSD_GAVE_UP: the entry is free again, and the host has been told. */
-NVSD_COLD int nvsd_look(nvsd_self self, struct nvsd_awaited awaited, int entry, unsigned rounds,
-                        uint64_t seen)
-{
-    if (!self.page)
-        return NVSD_NO_ENTRY;
-    if (nvsd_ld_relaxed32(&self.page->give_up)) {
-        if (entry >= 0)
-            nvsd_st_release32(&self.page->waits[entry].busy, 0);
-        nvsd_report(self, NVSI_DEV_GAVE_UP, awaited.what, awaited.pe, awaited.team, awaited.wanted,
-                    seen);
-        return NVSD_GAVE_UP;
-    }
-    if (entry < 0 && rounds >= 2 * NVSD_LOOK_ROUNDS)
-        entry = nvsd_take_entry(self, awaited);
-    if (entry >= 0) {
-        nvsd_st_relaxed64(&self.page->waits[entry].seen, seen);
-        nvsd_st_relaxed64(&self.page->waits[entry].rounds, rounds);
-    }
-    return entry;
-}
-
-/* One round of waiting. False: the host has given up. */
-NVSD_FN bool nvsd_wait_round(nvsd_self self, const struct nvsd_awaited &awaited, int *entry,
-                             unsigned *rounds, uint64_t seen)
-{
-    nvsd_relax(rounds);
-    if (*rounds % NVSD_LOOK_ROUNDS == 0)
-        *entry = nvsd_look(self, awaited, *entry, *rounds, seen);
-    return *entry != NVSD_GAVE_UP;
-}
-
-NVSD_FN void nvsd_wait_end(nvsd_self self, int entry)
-{
-    if (entry >= 0)
-        nvsd_st_release32(&self.page->waits[entry].busy, 0);
-}
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
@@ -161,9 +92,9 @@ NVSD_FN T nvsd_wait_until(nvsd_self self, const char *what, const volatile T *wo
                                    -1,   (uint64_t)word,     (uint64_t)want};
     int entry = NVSD_NO_ENTRY;
     for (unsigned rounds = 0; !nvsd_compare(have, cmp, want); have = nvsd_poll(word))
-        if (!nvsd_wait_round(self, awaited, &entry, &rounds, (uint64_t)have))
+        if (!nvsd_wait_round(self.page, awaited, &entry, &rounds, (uint64_t)have))
             return have;
-    nvsd_wait_end(self, entry);
+    nvsd_wait_end(self.page, entry);
     return nvsd_acquire(word, have, cmp, want);
 }
 
@@ -268,9 +199,9 @@ NVSD_FN size_t nvsd_wait_any(nvsd_self self, const char *what, const struct nvsd
     unsigned rounds = 0;
     size_t found;
     while ((found = nvsd_find_any(w)) == (size_t)-1)
-        if (!nvsd_wait_round(self, nvsd_await(what, w), &entry, &rounds, 0))
+        if (!nvsd_wait_round(self.page, nvsd_await(what, w), &entry, &rounds, 0))
             return found;
-    nvsd_wait_end(self, entry);
+    nvsd_wait_end(self.page, entry);
     return found;
 }
 
@@ -284,9 +215,9 @@ NVSD_FN size_t nvsd_wait_some(nvsd_self self, const char *what, const struct nvs
     unsigned rounds = 0;
     size_t found;
     while ((found = nvsd_find_some(w, indices)) == 0)
-        if (!nvsd_wait_round(self, nvsd_await(what, w), &entry, &rounds, 0))
+        if (!nvsd_wait_round(self.page, nvsd_await(what, w), &entry, &rounds, 0))
             return 0;
-    nvsd_wait_end(self, entry);
+    nvsd_wait_end(self.page, entry);
     return found;
 }
 

@@ -18,7 +18,7 @@ NVSD_FN uint64_t dst_of(const struct nvsk_push_args &args, int from)
 NVSD_FN bool receive(const struct nvsk_push &push, int n, int nsenders, uint64_t at, unsigned unit)
 {
     const struct nvsk_push_args &args = push.args;
-    struct nvsk_wait wait = {0, 0};
+    struct nvsk_wait wait = nvsk_wait_begin();
     struct nvsd_vec4 vecs[BATCH];
     int from[BATCH];
     unsigned missing = 0;

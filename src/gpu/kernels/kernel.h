@@ -10,6 +10,7 @@
 
 #include "args.h"
 #include "nvshmem/device/channel.h"
+#include "nvshmem/device/page.h"
 #include "nvshmem/device/prim.h"
 #include "nvshmem/device/proto.h"
 
@@ -191,86 +192,36 @@ NVSD_FN void nvsk_count_round(struct nvsi_channel_stream *own, struct nvsi_chann
 /* One wait of one thread. */
 struct nvsk_wait {
     unsigned rounds;
-    int entry; /* of page->waits + 1; 0: none */
+    int entry; /* of page->waits, as in page.h */
 };
 
-struct nvsk_awaited {
-    uint64_t page, address, wanted;
-    int32_t pe, team; /* world number, or -1; handle */
-    uint32_t kind;    /* enum nvsi_dev_wait_kind */
-};
-
-NVSD_COLD int nvsk_take_entry(struct nvsk_awaited awaited)
+NVSD_FN struct nvsk_wait nvsk_wait_begin(void)
 {
-    struct nvsi_dev_page *page = nvsk_at<struct nvsi_dev_page>(awaited.page);
-    for (int i = 0; i < NVSI_DEV_WAITS; i++) {
-        struct nvsi_dev_wait *wait = &page->waits[i];
-        if (nvsd_ld_relaxed32(&wait->busy) || nvsd_atomic_cas32(&wait->busy, 0, 1) != 0)
-            continue;
-        nvsd_st_relaxed32((uint32_t *)&wait->pe, (uint32_t)awaited.pe);
-        nvsd_st_relaxed32((uint32_t *)&wait->team, (uint32_t)awaited.team);
-        nvsd_st_relaxed32(&wait->kind, awaited.kind);
-        nvsd_st_relaxed64(&wait->address, awaited.address);
-        nvsd_st_relaxed64(&wait->wanted, awaited.wanted);
-        return i + 1;
-    }
-    return 0;
-}
-
-/* The host has ended the wait: says so, for the first one to be told. */
-NVSD_COLD void nvsk_give_up(struct nvsk_awaited awaited, int entry)
-{
-    struct nvsi_dev_page *page = nvsk_at<struct nvsi_dev_page>(awaited.page);
-    struct nvsi_dev_report *report = &page->report;
-    if (entry)
-        nvsd_st_release32(&page->waits[entry - 1].busy, 0);
-    if (nvsd_atomic_cas32(&report->code, NVSI_DEV_FINE, NVSI_DEV_GAVE_UP) != NVSI_DEV_FINE)
-        return;
-    nvsd_st_relaxed32((uint32_t *)&report->pe, (uint32_t)awaited.pe);
-    nvsd_st_relaxed32((uint32_t *)&report->team, (uint32_t)awaited.team);
-    nvsd_st_relaxed64(&report->value, awaited.wanted);
-    const char *what = awaited.kind == NVSI_DEV_WAIT_WORD ? "wait_until" : "a collective";
-    volatile char *name = report->what;
-    int length = 0;
-    for (; what[length]; length++)
-        name[length] = what[length];
-    name[length] = 0;
-    nvsd_st_release32(&report->ready, 1);
-}
-
-/* Now and then in a wait. Returns the new entry, -1: the wait is over. */
-NVSD_COLD int nvsk_look(struct nvsk_awaited awaited, int entry, unsigned rounds, uint64_t seen)
-{
-    struct nvsi_dev_page *page = nvsk_at<struct nvsi_dev_page>(awaited.page);
-    if (!page)
-        return 0;
-    if (nvsd_ld_relaxed32(&page->give_up)) {
-        nvsk_give_up(awaited, entry);
-        return -1;
-    }
-    if (!entry && rounds >= 2 * NVSD_LOOK_ROUNDS)
-        entry = nvsk_take_entry(awaited);
-    if (entry) {
-        nvsd_st_relaxed64(&page->waits[entry - 1].seen, seen);
-        nvsd_st_relaxed64(&page->waits[entry - 1].rounds, rounds);
-    }
-    return entry;
+    struct nvsk_wait wait = {0, NVSD_NO_ENTRY};
+    return wait;
 }
 
 /* One round of a wait. False: the host has ended it. */
-NVSD_FN bool nvsk_round(struct nvsk_wait *wait, const struct nvsk_awaited &awaited, uint64_t seen)
+NVSD_FN bool nvsk_round(struct nvsk_wait *wait, uint64_t page, const struct nvsd_awaited &awaited,
+                        uint64_t seen)
 {
-    nvsd_relax(&wait->rounds);
-    if (wait->rounds % NVSD_LOOK_ROUNDS != 0)
-        return true;
-    wait->entry = nvsk_look(awaited, wait->entry, wait->rounds, seen);
-    return wait->entry >= 0;
+    return nvsd_wait_round(nvsk_at<struct nvsi_dev_page>(page), awaited, &wait->entry,
+                           &wait->rounds, seen);
 }
 
 NVSD_FN void nvsk_done(const struct nvsk_wait *wait, uint64_t page)
 {
-    if (wait->entry > 0)
-        nvsd_st_release32(&nvsk_at<struct nvsi_dev_page>(page)->waits[wait->entry - 1].busy, 0);
+    nvsd_wait_end(nvsk_at<struct nvsi_dev_page>(page), wait->entry);
+}
+
+/* What a kernel of a team waits for from member i. */
+NVSD_FN struct nvsd_awaited nvsk_awaited(const struct nvsk_team &team, int i,
+                                         enum nvsi_dev_wait_kind kind, uint64_t address,
+                                         uint64_t wanted)
+{
+    struct nvsd_awaited awaited = {"a collective", kind,    nvsk_world(team, i),
+                                   team.handle,    address, wanted};
+    return awaited;
 }
 
 /* Whether puts and signals are still sent: not after a wait was ended, which they may stand for. */
@@ -296,11 +247,11 @@ NVSD_FN void nvsk_break(const struct nvsk_team &team)
 NVSD_FN bool nvsk_await_mark(const struct nvsk_team &team, const uint64_t *mark, uint64_t want,
                              int i)
 {
-    struct nvsk_wait wait = {0, 0};
+    struct nvsk_wait wait = nvsk_wait_begin();
     while (!nvsd_mark_test(mark, want)) {
-        struct nvsk_awaited awaited = {team.page,           (uint64_t)mark, want,
-                                       nvsk_world(team, i), team.handle,    NVSI_DEV_WAIT_BARRIER};
-        if (!nvsk_round(&wait, awaited, nvsd_ld_relaxed64(mark))) {
+        if (!nvsk_round(&wait, team.page,
+                        nvsk_awaited(team, i, NVSI_DEV_WAIT_BARRIER, (uint64_t)mark, want),
+                        nvsd_ld_relaxed64(mark))) {
             nvsk_break(team);
             return false;
         }

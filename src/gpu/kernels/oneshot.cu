@@ -21,7 +21,7 @@ NVSD_FN bool receive(const struct nvsk_push &push, int first, uint64_t at, unsig
 {
     const struct nvsk_push_args &args = push.args;
     const struct nvsk_team &team = args.team;
-    struct nvsk_wait wait = {0, 0};
+    struct nvsk_wait wait = nvsk_wait_begin();
     unsigned missing = 0;
     NVSD_UNROLL
     for (int k = 0; k < BATCH; k++) {

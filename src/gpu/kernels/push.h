@@ -131,11 +131,9 @@ NVSD_FN bool nvsk_push_wait(const struct nvsk_push &push, struct nvsk_wait *wait
                             uint64_t at)
 {
     const struct nvsk_team &team = push.args.team;
-    struct nvsk_awaited awaited = {
-        team.page,   nvsk_cells(push, team.channel, from, team.team_pe) + at,
-        push.round,  nvsk_world(team, from),
-        team.handle, NVSI_DEV_WAIT_DATA};
-    if (nvsk_round(wait, awaited, 0))
+    uint64_t cell = nvsk_cells(push, team.channel, from, team.team_pe) + at;
+    if (nvsk_round(wait, team.page, nvsk_awaited(team, from, NVSI_DEV_WAIT_DATA, cell, push.round),
+                   0))
         return true;
     nvsk_break(team);
     return false;

@@ -89,13 +89,13 @@ NVSD_FN uint64_t wanted(const struct nvsk_wait_args &args, uint64_t i)
 NVSD_FN bool await_word(const struct nvsk_wait_args &args, uint64_t i)
 {
     uint64_t at = args.words + i * word_bytes(args.word), want = wanted(args, i);
-    struct nvsk_wait wait = {0, 0};
+    struct nvsk_wait wait = nvsk_wait_begin();
     for (;;) {
         uint64_t have = word_load(at, args.word);
         if (compares(have, args.cmp, want, args.word))
             break;
-        struct nvsk_awaited awaited = {args.page, at, want, -1, -1, NVSI_DEV_WAIT_WORD};
-        if (!nvsk_round(&wait, awaited, have)) {
+        struct nvsd_awaited awaited = {"wait_until", NVSI_DEV_WAIT_WORD, -1, -1, at, want};
+        if (!nvsk_round(&wait, args.page, awaited, have)) {
             nvsk_gate_shut(args.gate);
             return false;
         }
