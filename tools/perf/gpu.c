@@ -5,6 +5,7 @@
  * A PE takes the device of its number on this host. That is done before the first nvshmem_malloc(),
  * which then returns device memory on all PEs.
  */
+#include "kernels.h"
 #include "perf.h"
 
 #include <dlfcn.h>
@@ -75,7 +76,7 @@ static struct {
     char name[128];
     cudaStream_t stream;
     uint64_t result;
-    CUfunction kernels[NUM_KERNELS], together[NUM_KERNELS];
+    CUfunction kernels[NUM_KERNELS], collectives[NUM_KERNELS][NUM_COLLECTIVES];
 } gpu;
 
 static const char *name_of(int error)
@@ -239,11 +240,24 @@ void gpu_graph_drop(void *graph)
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+/* In the order of enum kernel_op. */
+static const char *const collective_names[] = {
+    "barrier", "sync", "broadcast", "all_gather", "all_to_all", "all_reduce", "reduce_scatter"};
+_Static_assert(NUM_COLLECTIVES == sizeof(collective_names) / sizeof(*collective_names), "all");
+
+static void find_collectives(CUmodule module, const char *name, CUfunction *found)
+{
+    char symbol[64];
+    for (int i = 0; i < NUM_COLLECTIVES; i++) {
+        snprintf(symbol, sizeof(symbol), "%s_%s", name, collective_names[i]);
+        check_call(cuda.module_function(&found[i], module, symbol), "find nvs-perf's kernels");
+    }
+}
+
 static bool load(struct options *options, enum kernel kernel)
 {
     static const char *const names[] = {"perf_word", "perf_thread", "perf_warp", "perf_block"};
     CUmodule module;
-    char together[64];
     int error = cuda.module_load(&module, kernel_images[kernel]);
     if (error && !kernels_compiled) {
         options_mistake(options, "--mode %s: nvs-perf was built without nvcc and has no kernels",
@@ -253,11 +267,8 @@ static bool load(struct options *options, enum kernel kernel)
     check_call(error, "load nvs-perf's kernels");
     check_call(cuda.module_function(&gpu.kernels[kernel], module, names[kernel]),
                "find nvs-perf's kernels");
-    if (kernel != KERNEL_OF_WORDS) {
-        snprintf(together, sizeof(together), "%s_together", names[kernel]);
-        check_call(cuda.module_function(&gpu.together[kernel], module, together),
-                   "find nvs-perf's kernels");
-    }
+    if (kernel != KERNEL_OF_WORDS)
+        find_collectives(module, names[kernel], gpu.collectives[kernel]);
     if (nvshmemx_cumodule_init(module))
         options_mistake(options, "--mode %s: %s", mode_names[options->mode], nvs_last_error());
     return !options->error[0];
@@ -270,10 +281,13 @@ bool gpu_load_kernels(struct options *options)
     return load(options, options->mode == MODE_WARP ? KERNEL_OF_WARP : KERNEL_OF_BLOCK);
 }
 
-void gpu_launch(enum kernel kernel, bool together, unsigned blocks, unsigned threads, void *args)
+void gpu_launch(enum kernel kernel, unsigned blocks, unsigned threads, struct kernel_args *args)
 {
     void *params[] = {args};
-    CUfunction function = together ? gpu.together[kernel] : gpu.kernels[kernel];
+    int collective = args->op - KERNEL_BARRIER;
+    CUfunction function = collective >= 0 && collective < NUM_COLLECTIVES
+                              ? gpu.collectives[kernel][collective]
+                              : gpu.kernels[kernel];
     check_call(cuda.launch(function, blocks, 1, 1, threads, 1, 1, 0, gpu.stream, params, NULL),
                "start a kernel");
 }

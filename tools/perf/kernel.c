@@ -80,8 +80,7 @@ void kernel_run(struct call *call, size_t first, size_t n)
     };
     if (!takes_part(call))
         return;
-    bool together = args.op >= KERNEL_BARRIER && args.op <= KERNEL_REDUCE_SCATTER;
-    gpu_launch(kernel_of(call), together, blocks, threads_of(call, call->nbytes / blocks), &args);
+    gpu_launch(kernel_of(call), blocks, threads_of(call, call->nbytes / blocks), &args);
     gpu_synchronize();
     if (call->op->answers)
         *count += n;

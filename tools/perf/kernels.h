@@ -28,6 +28,9 @@ enum kernel_op {
     KERNEL_ATOMIC /* and the ones that follow, in the order of ops_atomic[] */
 };
 
+/* Barriers and collectives, which have a kernel each. */
+enum { NUM_COLLECTIVES = KERNEL_REDUCE_SCATTER - KERNEL_BARRIER + 1 };
+
 /* The order of ops_atomic[]. */
 enum kernel_atomic {
     ATOMIC_FETCH_ADD,

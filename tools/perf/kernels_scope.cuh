@@ -134,33 +134,27 @@ template <class S> static __device__ void put_signals(const args &a)
     quiet<S>();
 }
 
-/* ---- all of them ------------------------------------------------------------------------------
- */
-
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-#define LOOP(which, statement)                                                                     \
-    case which:                                                                                    \
-        for (uint64_t i = 0; i < a.n; i++, copy_of.next()) {                                       \
-            char *dst = a.dst + copy_of.at, *src = a.src + copy_of.at;                             \
-            (void)dst, (void)src;                                                                  \
+/* Collectives: one each, so that the registers of one are not the others'. */
+#define COLLECTIVE(name, statement)                                                                \
+    NVSD_KERNEL(name, struct kernel_args, a)                                                       \
+    {                                                                                              \
+        rotor copy_of(a);                                                                          \
+        for (uint64_t i = 0; i < a.n; i++, copy_of.next())                                         \
             statement;                                                                             \
-        }                                                                                          \
-        break;
-
-template <class S> static __device__ void run_collective(const args &a)
-{
-    rotor copy_of(a);
-    switch (a.op) {
-        LOOP(KERNEL_BARRIER, S::barrier())
-        LOOP(KERNEL_SYNC, S::sync_all())
-        LOOP(KERNEL_BROADCAST, S::broadcast(dst, src, a.nbytes, a.root))
-        LOOP(KERNEL_ALL_GATHER, S::all_gather(dst, src, a.nbytes))
-        LOOP(KERNEL_ALL_TO_ALL, S::all_to_all(dst, src, a.nbytes))
-        LOOP(KERNEL_ALL_REDUCE, S::all_reduce(a.type, dst, src, a.count))
-        LOOP(KERNEL_REDUCE_SCATTER, S::reduce_scatter(a.type, dst, src, a.count))
     }
-}
+#define DST (a.dst + copy_of.at)
+#define SRC (a.src + copy_of.at)
+/* gpu.c knows the names. */
+#define COLLECTIVES(S, name)                                                                       \
+    COLLECTIVE(name##_barrier, S::barrier())                                                       \
+    COLLECTIVE(name##_sync, S::sync_all())                                                         \
+    COLLECTIVE(name##_broadcast, S::broadcast(DST, SRC, a.nbytes, a.root))                         \
+    COLLECTIVE(name##_all_gather, S::all_gather(DST, SRC, a.nbytes))                               \
+    COLLECTIVE(name##_all_to_all, S::all_to_all(DST, SRC, a.nbytes))                               \
+    COLLECTIVE(name##_all_reduce, S::all_reduce(a.type, DST, SRC, a.count))                        \
+    COLLECTIVE(name##_reduce_scatter, S::reduce_scatter(a.type, DST, SRC, a.count))
 
 template <class S> static __device__ void run(const args &a)
 {

@@ -10,8 +10,4 @@ NVSD_KERNEL(perf_thread, struct kernel_args, a)
     run<by_thread>(a);
 }
 
-/* A kernel of its own, so that its registers are not the others'. */
-NVSD_KERNEL(perf_thread_together, struct kernel_args, a)
-{
-    run_collective<by_thread>(a);
-}
+COLLECTIVES(by_thread, perf_thread)

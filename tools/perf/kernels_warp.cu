@@ -10,8 +10,4 @@ NVSD_KERNEL(perf_warp, struct kernel_args, a)
     run<by_warp>(a);
 }
 
-/* A kernel of its own, so that its registers are not the others'. */
-NVSD_KERNEL(perf_warp_together, struct kernel_args, a)
-{
-    run_collective<by_warp>(a);
-}
+COLLECTIVES(by_warp, perf_warp)

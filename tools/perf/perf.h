@@ -350,8 +350,8 @@ extern const void *const kernel_images[NUM_KERNELS];
 extern const bool kernels_compiled; /* there was an nvcc */
 /* Those of the mode. False: options->error says why. */
 bool gpu_load_kernels(struct options *options);
-/* together: barriers and collectives. */
-void gpu_launch(enum kernel kernel, bool together, unsigned blocks, unsigned threads, void *args);
+struct kernel_args;
+void gpu_launch(enum kernel kernel, unsigned blocks, unsigned threads, struct kernel_args *args);
 void kernel_run(struct call *call, size_t first, size_t n);
 /* The word of the job that kernels write what came back into. */
 uint64_t *gpu_result(void);
