@@ -111,7 +111,7 @@ static int take_out(const char *fn, const void *ptr, size_t nbytes, struct loan 
         status =
             nvsi_error(NVS_ERR_INVALID, "%s: size is %zu, but %zu bytes are registered as ptr %p",
                        fn, nbytes, (*found)->nbytes, ptr);
-    if (!status)
+    if (!status && *found)
         *link = (*found)->next;
     pthread_mutex_unlock(&loans.lock);
     return status;
@@ -203,11 +203,11 @@ int nvsi_heap_register(const char *fn, void *buf, size_t nbytes, void **ptr)
 
 int nvsi_heap_unregister(const char *fn, void *ptr, size_t nbytes)
 {
-    struct loan *loan;
+    struct loan *loan = NULL;
     int status = nvsi_ready(fn);
     if (!status)
         status = take_out(fn, ptr, nbytes, &loan);
-    if (status)
+    if (status || !loan)
         return status;
     status = nvsi_heap_free_object(fn, loan->object, false);
     free(loan);

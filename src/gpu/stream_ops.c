@@ -173,8 +173,8 @@ static int get_now(const struct nvsi_stream_op *op, CUstream stream)
 
 static int put_word(const struct nvsi_stream_op *op, CUstream stream)
 {
-    struct nvsk_signal_op what;
-    bool by_copy;
+    struct nvsk_signal_op what = {0};
+    bool by_copy = false;
     int status = locate_signal(op, &what, &by_copy);
     return status ? status : signal(op, &what, by_copy, stream);
 }

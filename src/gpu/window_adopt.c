@@ -50,8 +50,8 @@ static int make_tables(const char *fn, uint64_t offset, uint64_t nbytes, struct 
         if (plan->shapes[pe].npieces > plan->most)
             plan->most = plan->shapes[pe].npieces;
     }
-    plan->mine = calloc(plan->most, sizeof *plan->mine);
-    plan->sizes = calloc((size_t)nvsi.npes * plan->most, sizeof *plan->sizes);
+    plan->mine = calloc(plan->most + 1, sizeof *plan->mine);
+    plan->sizes = calloc((size_t)nvsi.npes * plan->most + 1, sizeof *plan->sizes);
     plan->chunk = calloc(1, sizeof *plan->chunk + count * sizeof plan->chunk->parts[0]);
     if (!plan->mine || !plan->sizes || !plan->chunk)
         return nvsi_error(NVS_ERR_MEMORY, "%s: no memory for the tables of a buffer", fn);
