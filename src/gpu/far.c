@@ -190,13 +190,14 @@ int nvsi_gpu_far_open(const char *fn)
     if (!nvsi_gpu_coll_far(world))
         return 0;
     int status = nvsi_window_agree(fn, world, NVSI_AT_MALLOC, make_file(fn, &fd), 0);
-    if (!status)
+    bool made = !status; /* by all, or nobody goes on */
+    if (made)
         status = share_file(fn, fd);
     if (fd >= 0)
         close(fd);
     if (!status)
         status = open_teams(fn);
-    if (status == NVS_ERR_PE_LOST || !far.base)
+    if (status == NVS_ERR_PE_LOST || !made)
         return status;
     return nvsi_window_agree(fn, world, NVSI_AT_MALLOC, status, 0);
 }
