@@ -37,6 +37,8 @@ static int more_locked(const char *fn)
     if (!result)
         result = cu.cuMemHostGetDevicePointer(&at, piece->lines, 0);
     if (result) {
+        if (piece->lines)
+            (void)cu.cuMemFreeHost(piece->lines);
         free(piece);
         return nvsi_cuda_error(fn, result, "take pinned memory for waits");
     }
